@@ -1,0 +1,1 @@
+"""Who writes answers. `base` has the contract; the registry is settings.AI_PROVIDERS."""
