@@ -9,6 +9,7 @@ socket on which one line says how the fork ended. When FD is closed, it and its 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import resource
@@ -19,21 +20,29 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict
-from typing import Any
+from typing import IO, Any
 
-from knowledge.errors import ExtractionFailed, TooLarge
-from knowledge.extraction.extracted import MIB, ExtractionLimits
+from knowledge.errors import ExtractionFailed, ExtractorCrashed, TooLarge
+from knowledge.extraction.extracted import DEFAULT, MIB, ExtractionLimits
 from knowledge.extraction.reading import read
 
 REQUEST_BYTES = 65_536
-# How often forks are looked after when none has ended: bounds how late a deadline is kept.
-TICK_S = 0.2
+TICK_S = 0.2  # how late a deadline may be noticed
+WARM_UP = (
+    ("a.md", "---\ntitle: Beet\n---\n# Größe\n\nText."),
+    ("a.txt", "Полив"),
+    ("a.yaml", "title: a\nchunks:\n- {id: a, content: b}\n"),
+)
+EXIT_UNFORESEEN = 70
+EXIT_OUT_OF_MEMORY = 71
 
 
 class _Fork:
-    """A fork at work on one file."""
+    """A fork at work on one file, seen from the process that forked it."""
 
-    def __init__(self, *, pid: int, status: socket.socket, errors: Any, limits: ExtractionLimits) -> None:
+    def __init__(
+        self, *, pid: int, status: socket.socket, errors: IO[bytes], limits: ExtractionLimits
+    ) -> None:
         self.pid = pid
         self.status = status
         self.errors = errors
@@ -41,122 +50,122 @@ class _Fork:
         self.deadline = time.monotonic() + limits.seconds
         self.timed_out = False
 
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
     def report(self, wait_status: int, usage: resource.struct_rusage) -> None:
         """Tell the caller how the fork ended: one JSON line, then end of file."""
         self.errors.seek(0)
         said = self.errors.read(4096)
-        self.errors.close()
-        out_of_memory = (
-            b"memory allocation" in said
-            or b"bad_alloc" in said
-            or usage.ru_maxrss * 1024 > 0.9 * self.limits.memory_bytes
-        )
+        peak_bytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         ending = {
             "exit": os.waitstatus_to_exitcode(wait_status),
             "timed_out": self.timed_out,
-            "out_of_memory": out_of_memory,
+            "out_of_memory": b"memory allocation" in said
+            or b"bad_alloc" in said
+            or peak_bytes > 0.9 * self.limits.memory_bytes,
         }
         with contextlib.suppress(OSError):  # the caller may have gone
             self.status.sendall(json.dumps(ending).encode() + b"\n")
+        self.close()
+
+    def close(self) -> None:
         self.status.close()
+        self.errors.close()
 
 
-def serve(control: socket.socket) -> None:
-    """Fork for each request until the other side closes."""
-    forks: dict[int, _Fork] = {}
-    wake_read, wake_write = os.pipe()
-    os.set_blocking(wake_write, False)
-    os.set_blocking(wake_read, False)
-    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    while True:
-        watched = [control, wake_read, *(fork.status for fork in forks.values())]
-        ready, _, _ = select.select(watched, [], [], TICK_S if forks else None)
-        if wake_read in ready:
-            with contextlib.suppress(BlockingIOError):
-                os.read(wake_read, 4096)
-        _reap(forks)
-        for fork in forks.values():
-            gone = fork.status in ready  # callers send nothing, so this is their end of file
-            fork.timed_out = fork.timed_out or time.monotonic() > fork.deadline
-            if gone or fork.timed_out:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(fork.pid, signal.SIGKILL)
-        if control in ready:
-            message, descriptors, _, _ = socket.recv_fds(control, REQUEST_BYTES, 3)
-            if not message:
-                break
-            _start(
-                json.loads(message),
-                descriptors,
-                control=control,
-                forks=forks,
-                inherited=(wake_read, wake_write),
-            )
-    for pid in forks:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    for pid in forks:
-        os.waitpid(pid, 0)
+class _Server:
+    """Forks for each request on control until the other side closes it."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.forks: dict[int, _Fork] = {}
+        # Signals of ended forks wake the wait up through this pair.
+        self.wake, self.waker = socket.socketpair()
+        self.wake.setblocking(False)
+        self.waker.setblocking(False)
+        self.mapped_bytes = _mapped_bytes()
+
+    def serve(self) -> None:
+        signal.set_wakeup_fd(self.waker.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        while True:
+            watched = [self.control, self.wake, *(fork.status for fork in self.forks.values())]
+            ready, _, _ = select.select(watched, [], [], TICK_S if self.forks else None)
+            if self.wake in ready:
+                with contextlib.suppress(BlockingIOError):
+                    self.wake.recv(4096)
+            self._reap()
+            for fork in self.forks.values():
+                fork.timed_out = fork.timed_out or time.monotonic() > fork.deadline
+                if fork.timed_out or fork.status in ready:  # callers only ever close it
+                    fork.kill()
+            if self.control in ready:
+                message, descriptors, _, _ = socket.recv_fds(self.control, REQUEST_BYTES, 3)
+                if not message:
+                    break
+                self._start(json.loads(message), *descriptors)
+        for fork in self.forks.values():
+            fork.kill()
+            os.waitpid(fork.pid, 0)
+
+    def _reap(self) -> None:
+        for pid in list(self.forks):
+            done, wait_status, usage = os.wait4(pid, os.WNOHANG)
+            if done:
+                self.forks.pop(pid).report(wait_status, usage)
+
+    def _start(self, request: dict[str, Any], source: int, target: int, status: int) -> None:
+        limits = ExtractionLimits(**request["limits"])
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - outlives this function
+        pid = os.fork()
+        if pid == 0:
+            code = EXIT_UNFORESEEN
+            try:
+                os.close(status)
+                self._leave()
+                os.dup2(errors.fileno(), 2)
+                _bound(limits, mapped_bytes=self.mapped_bytes)
+                answer = _answer(request, source, limits)
+                with os.fdopen(target, "wb") as out:
+                    out.write(answer)
+                code = 0
+            except MemoryError:
+                code = EXIT_OUT_OF_MEMORY
+            finally:
+                os._exit(code)  # at once: no atexit, no waiting for the threads of the readers
+        os.close(source)
+        os.close(target)
+        self.forks[pid] = _Fork(pid=pid, status=socket.socket(fileno=status), errors=errors, limits=limits)
+
+    def _leave(self) -> None:
+        """In a fork: let go of what belongs to the server, so that its ends of file are seen."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for connection in (self.control, self.wake, self.waker):
+            connection.close()
+        for fork in self.forks.values():
+            fork.close()
 
 
-def _reap(forks: dict[int, _Fork]) -> None:
-    for pid in list(forks):
-        done, wait_status, usage = os.wait4(pid, os.WNOHANG)
-        if done:
-            forks.pop(pid).report(wait_status, usage)
+def _mapped_bytes() -> int | None:
+    """The address space that this process has by now; None where the kernel keeps no limit on it."""
+    if not sys.platform.startswith("linux"):
+        return None
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[0]) * resource.getpagesize()
 
 
-def _start(
-    request: dict[str, Any],
-    descriptors: list[int],
-    *,
-    control: socket.socket,
-    forks: dict[int, _Fork],
-    inherited: tuple[int, int],
-) -> None:
-    source, target, status_fd = descriptors
-    limits = ExtractionLimits(**request["limits"])
-    errors = tempfile.TemporaryFile()
-    pid = os.fork()
-    if pid == 0:
-        code = 70
-        try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            control.close()
-            os.close(status_fd)
-            for descriptor in inherited:
-                os.close(descriptor)
-            for fork in forks.values():
-                fork.status.close()
-                fork.errors.close()
-            os.dup2(errors.fileno(), 2)
-            _bound(limits)
-            answer = _answer(request, source, limits)
-            with os.fdopen(target, "wb") as out:
-                out.write(answer)
-            code = 0
-        except MemoryError:
-            code = 71
-        finally:
-            os._exit(code)
-    os.close(source)
-    os.close(target)
-    forks[pid] = _Fork(pid=pid, status=socket.socket(fileno=status_fd), errors=errors, limits=limits)
-
-
-def _bound(limits: ExtractionLimits) -> None:
+def _bound(limits: ExtractionLimits, *, mapped_bytes: int | None) -> None:
     """Keep this fork within its limits, even if the process that forked it should die."""
     seconds = int(limits.seconds) + 2
     signal.alarm(seconds)  # no handler: it ends the process
     _limit(resource.RLIMIT_CPU, 2 * seconds)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 8 * limits.max_chars)
-    if sys.platform.startswith("linux"):  # elsewhere the kernel doesn't keep it
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            mapped = int(statm.read().split()[0]) * resource.getpagesize()
-        _limit(resource.RLIMIT_AS, mapped + limits.memory_bytes)
+    if mapped_bytes is not None:
+        _limit(resource.RLIMIT_AS, mapped_bytes + limits.memory_bytes)
 
 
 def _limit(which: int, value: int) -> None:
@@ -171,19 +180,33 @@ def _answer(request: dict[str, Any], source: int, limits: ExtractionLimits) -> b
         if os.fstat(source).st_size > limits.file_bytes:
             raise TooLarge(limit=f"{limits.file_bytes // MIB} MB")
         with os.fdopen(source, "rb") as file:
-            file.seek(0)
-            data = file.read(limits.file_bytes + 1)
+            data = file.read()
         extracted = read(data, file_name=request["file_name"], password=request["password"], limits=limits)
         outcome: dict[str, Any] = {"extracted": asdict(extracted)}
         outcome["extracted"]["entries"] = [list(entry) for entry in extracted.entries]
     except ExtractionFailed as error:
         outcome = {"failed": error.code, "fields": error.fields}
-    return json.dumps(outcome, ensure_ascii=False).encode("utf-8")
+    except MemoryError:
+        raise
+    except BaseException as error:  # a panic of a native reader is none of Exception
+        # The type only: the message may quote the document.
+        outcome = {"failed": ExtractorCrashed.code, "fields": {"reason": type(error).__name__}}
+    return json.dumps(outcome, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _warm_up() -> None:
+    """Compile and load on the text formats what else each fork would; kreuzberg would start threads."""
+    for file_name, text in WARM_UP:
+        read(text.encode(), file_name=file_name, password=None, limits=DEFAULT)
+    gc.collect()
+    gc.freeze()  # so that a collection in a fork does not copy every page
 
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's; it closes the socket
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    control = socket.socket(fileno=int(sys.argv[1]))
+    _warm_up()
+    _Server(control).serve()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ charset-normalizer is asked where none of them reads well (Arabic, Japanese, EBC
 from __future__ import annotations
 
 import codecs
+import math
 import re
 
 from charset_normalizer import from_bytes
@@ -29,14 +30,41 @@ SAMPLE_BYTES = 65_536
 READS_BADLY = 5.0
 
 # Frequency of letters per 1000 in running Russian.
-RUSSIAN = dict(
-    zip(
-        "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё",
-        (110, 85, 80, 74, 67, 63, 55, 47, 45, 44, 35, 32, 30, 28, 26, 20, 19, 17, 17, 16, 16, 14, 12, 10)
-        + (9, 7, 6, 5, 4, 3, 3, 1, 1),
-        strict=True,
-    )
-)
+RUSSIAN = {
+    "о": 110,
+    "е": 85,
+    "а": 80,
+    "и": 74,
+    "н": 67,
+    "т": 63,
+    "с": 55,
+    "р": 47,
+    "в": 45,
+    "л": 44,
+    "к": 35,
+    "м": 32,
+    "д": 30,
+    "п": 28,
+    "у": 26,
+    "я": 20,
+    "ы": 19,
+    "ь": 17,
+    "г": 17,
+    "з": 16,
+    "б": 16,
+    "ч": 14,
+    "й": 12,
+    "х": 10,
+    "ж": 9,
+    "ш": 7,
+    "ю": 6,
+    "ц": 5,
+    "щ": 4,
+    "э": 3,
+    "ф": 3,
+    "ъ": 1,
+    "ё": 1,
+}
 GERMAN = frozenset("äöüß")
 WESTERN = frozenset("éèêëàâáçñíîïóôúûùæøåãõœìòÿ")
 CENTRAL = frozenset("ąćčďęěłńňőřśšťůűźżžýđ")
@@ -62,15 +90,13 @@ def decode(data: bytes, *, declared: str | None = None) -> tuple[str, str] | Non
     wide = _decode_wide(data)
     if wide is not None:
         return wide
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    else:
+    text = _decode_utf8(data)
+    if text is not None:
         return None if _is_binary(text) else (text, "utf-8")
-    if declared and (text_declared := _decode_strictly(data, _web_name(declared))) is not None:
-        if not _is_binary(text_declared) and strangeness(text_declared[:SAMPLE_BYTES]) < 2 * READS_BADLY:
-            return text_declared, _web_name(declared)
+    if declared:
+        text = _decode_strictly(data, _web_name(declared))
+        if text is not None and not _is_binary(text) and strangeness(_sample(text)) < 2 * READS_BADLY:
+            return text, _web_name(declared)
     return _decode_code_page(data)
 
 
@@ -119,7 +145,9 @@ def _cost_of_letter(character: str) -> float:
     return 7.0
 
 
-_RUSSIAN_COST = {letter: 6.9 - 1.0 * (per_mille**0.5) / 2.2 for letter, per_mille in RUSSIAN.items()}
+_RUSSIAN_COST: dict[str, float] = {
+    letter: 6.9 - 1.0 * (per_mille**0.5) / 2.2 for letter, per_mille in RUSSIAN.items()
+}
 
 
 def _cost_of_marks(text: str, start: int, marks: str) -> float:
@@ -142,6 +170,17 @@ def _cost_of_marks(text: str, start: int, marks: str) -> float:
         between = before.isalpha() and after.isalpha() and marks not in ("’", "‘", "–", "—", "·", "´")
         return (7.0 if between else 2.0) * len(marks)
     return 7.0 * len(marks)
+
+
+def _decode_utf8(data: bytes) -> str | None:
+    """UTF-8, also where a few bytes of it are broken; code pages hardly ever make its sequences."""
+    text = _decode_strictly(data, "utf-8")
+    if text is None:
+        damaged = data.decode("utf-8", "replace")
+        broken = damaged.count("\ufffd")
+        whole = sum(character > "\x7f" for character in damaged) - broken
+        text = damaged if whole > 20 * broken else None
+    return text
 
 
 def _decode_wide(data: bytes) -> tuple[str, str] | None:
@@ -170,7 +209,7 @@ def _decode_wide(data: bytes) -> tuple[str, str] | None:
 
 
 def _decode_code_page(data: bytes) -> tuple[str, str] | None:
-    readings = []
+    readings: list[tuple[float, str, str]] = []
     for encoding in CODE_PAGES:
         text = _decode_strictly(data, encoding)
         if text is None and encoding == "cp1252":
@@ -181,18 +220,15 @@ def _decode_code_page(data: bytes) -> tuple[str, str] | None:
         if text is None or _is_binary(text):
             continue
         readings.append((strangeness(_sample(text)), text, encoding))
-    if readings:
-        cost, text, encoding = min(readings, key=lambda reading: reading[0])
-        if cost <= READS_BADLY:
-            return text, encoding
+    cost, reading, encoding = min(readings, key=lambda reading: reading[0], default=(math.inf, "", ""))
+    if cost <= READS_BADLY:
+        return reading, encoding
     guess = from_bytes(data[:SAMPLE_BYTES]).best()
     if guess is not None and guess.encoding not in ("utf_8", "ascii"):
-        text = _decode_strictly(data, guess.encoding) or data.decode(guess.encoding, "ignore")
+        text = data.decode(guess.encoding, "ignore")
         if not _is_binary(text):
             return text, codecs.lookup(guess.encoding).name
-    if readings and not guess:
-        return text, encoding
-    return None
+    return (reading, encoding) if cost <= 2 * READS_BADLY else None
 
 
 def _sample(text: str) -> str:

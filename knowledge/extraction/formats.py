@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import zipfile
+import zlib
 from io import BytesIO
 from pathlib import PurePath
 
@@ -52,6 +53,10 @@ BY_TEXT_NAME = {
     ".xhtml": HTML,
     ".eml": EML,
 }
+# A text under such a name is what is left of another file, or a page of an error.
+BINARY_NAMES = frozenset(
+    {".pdf", ".docx", ".doc", ".pptx", ".ppt", ".xlsx", ".xls", ".odt", ".ods", ".odp", ".epub", ".msg"}
+)
 NOT_READ = (
     (b"\x7fELF", "application/x-executable"),
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -86,7 +91,7 @@ def sniff(data: bytes, *, limits: ExtractionLimits) -> str | None:
     zip containers that unpack to more than the limit. A media type that is not read here is
     returned as it is.
     """
-    if data.startswith(b"PK\x03\x04") or data.startswith(b"PK\x05\x06"):
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _sniff_zip(data, limits=limits)
     if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         return _sniff_ole(data)
@@ -103,11 +108,13 @@ def sniff(data: bytes, *, limits: ExtractionLimits) -> str | None:
 
 
 def sniff_text(text: str, *, file_name: str) -> str:
-    """Return the media type of decoded text."""
+    """Return the media type of decoded text; raises Damaged under the name of a binary format."""
     head = text[:4096].lstrip("\ufeff")
     if HTML_START.match(head):
         return HTML
     suffix = PurePath(file_name).suffix.lower()
+    if suffix in BINARY_NAMES:
+        raise Damaged()
     if suffix == ".eml" or (suffix not in BY_TEXT_NAME and _is_mail(head)):
         return EML
     return BY_TEXT_NAME.get(suffix, PLAIN)
@@ -159,7 +166,7 @@ def _sniff_zip(data: bytes, *, limits: ExtractionLimits) -> str:
         EOFError,
         ValueError,
         OSError,
-        zipfile.zlib.error,
+        zlib.error,
         NotImplementedError,
     ) as error:
         raise Damaged() from error

@@ -110,7 +110,7 @@ def read_guide(text: str, *, file_name: str, extractor_version: str) -> Extracte
         extractor_version=extractor_version,
         title=title,
         language=_text_of(guide.get("language")),
-        source_type=_text_of(guide.get("type")) or "guide",
+        source_type=_text_of(guide.get("source_type") or guide.get("type")) or "guide",
         metadata=shared,
         pages=(),
         entries=tuple(entries),

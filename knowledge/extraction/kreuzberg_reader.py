@@ -44,8 +44,8 @@ def read(data: bytes, media_type: str) -> tuple[str, dict[str, Any]]:
     text = unescape_markdown(text) if media_type == XLSX else plain_markdown(text)
     if media_type == DOCX:
         text = "\n\n".join([text, *_read_alternative_parts(data)])
-    metadata = {key: result.metadata[key] for key in KEPT_METADATA if result.metadata.get(key)}
-    return text, metadata
+    known: dict[str, Any] = dict(result.metadata)
+    return text, {key: known[key] for key in KEPT_METADATA if known.get(key)}
 
 
 def _read_alternative_parts(data: bytes) -> list[str]:

@@ -8,6 +8,7 @@ alters no characters (docs/decisions has the measurements).
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 from typing import Any
 
@@ -21,6 +22,11 @@ from knowledge.extraction.cleaning import clean, join_pages
 DIVISION = re.compile("[-\u2010]?[\ufffe\x02][ \t]*(?:\r\n?|\n)?[ \t]*")
 HYPHEN_AT_END = re.compile("(?<=[a-zäöüßа-яё])[-\u2010](?:\r\n?|\n)(?=[a-zäöüßа-яё])")
 # "Ein- und Ausgang": the hyphen stands for a word that follows.
+JUNK_TITLE = re.compile(
+    r"microsoft \w+ - .*|untitled.*|ohne titel.*|document\d*|.*\.[a-z]{2,5}|[\W\d_]*", re.IGNORECASE
+)
+NUMBERING = re.compile(r"(?:[\dIVX]+|[A-Z])(?:\.\d+)*\.?\s+")
+MAX_BOOKMARKS = 10_000
 SUSPENDED = re.compile(r"(?:und|oder|bzw|bis|sowie|and|or|to|и|или)\b")
 
 
@@ -34,19 +40,22 @@ def read(data: bytes, *, password: str | None, max_chars: int) -> tuple[str, tup
     try:
         if len(document) == 0:
             raise NoText()
-        form = document.init_forms() is not None or document.formenv is not None
+        document.init_forms()
+        form = document.formenv is not None
+        bookmarks = _bookmarks(document)
         pages: list[str] = []
         pictured: list[int] = []
         size = 0
         for number in range(len(document)):
             text, has_picture = _read_page(document, number, form=form)
+            text = _mark_headings(text, bookmarks.get(number, {}))
             size += len(text)
             if size > max_chars:
                 raise TooLarge(limit=f"{max_chars} characters")
             pages.append(text)
             if has_picture and not text:
                 pictured.append(number + 1)
-        metadata = {
+        metadata: dict[str, Any] = {
             key.lower(): clean(value) for key, value in document.get_metadata_dict(skip_empty=True).items()
         }
     finally:
@@ -57,6 +66,8 @@ def read(data: bytes, *, password: str | None, max_chars: int) -> tuple[str, tup
         raise NoText()
     text, offsets = join_pages(pages)
     metadata["page_count"] = len(pages)
+    if JUNK_TITLE.fullmatch(metadata.get("title", "")):
+        metadata.pop("title", None)
     if pictured:
         metadata["pages_without_text"] = pictured
     return text, offsets, metadata
@@ -98,6 +109,36 @@ def _read_page(document: pypdfium2.PdfDocument, number: int, *, form: bool) -> t
         return "", False
     finally:
         page.close()
+
+
+def _bookmarks(document: pypdfium2.PdfDocument) -> dict[int, dict[str, int]]:
+    """Return the outline: page (from 0) -> {title as `_folded`: level from 1}."""
+    found: dict[int, dict[str, int]] = {}
+    for bookmark in itertools.islice(document.get_toc(max_depth=6), MAX_BOOKMARKS):
+        target = bookmark.get_dest()
+        page = target.get_index() if target is not None else None
+        title = _folded(clean(bookmark.get_title()))
+        if page is not None and title:
+            found.setdefault(page, {}).setdefault(title, bookmark.level + 1)
+    return found
+
+
+def _folded(line: str) -> str:
+    """A heading without numbering, case and blanks, as outline and page differ in these."""
+    return "".join(NUMBERING.sub("", line, count=1).split()).casefold()
+
+
+def _mark_headings(text: str, titles: dict[str, int]) -> str:
+    """Make Markdown headings of the lines that the document's outline names as such."""
+    if not titles:
+        return text
+    lines = text.split("\n")
+    left = dict(titles)
+    for number, line in enumerate(lines):
+        level = left.pop(_folded(line), None) if len(line) < 200 else None
+        if level is not None:
+            lines[number] = f"\n{'#' * level} {line.strip()}\n"
+    return "\n".join(lines).strip("\n")
 
 
 def join_divided_words(text: str) -> str:

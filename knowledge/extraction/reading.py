@@ -34,6 +34,7 @@ from knowledge.extraction.markup import declared_encoding, split_html
 
 # Raise it whenever the same bytes would give another text.
 READER_VERSION = "1"
+csv.field_size_limit(50_000_000)  # the limit on characters is kept elsewhere
 THROUGH_KREUZBERG = {
     DOCX,
     PPTX,
@@ -45,7 +46,6 @@ THROUGH_KREUZBERG = {
     "application/vnd.ms-excel",
     *BY_MIMETYPE_MEMBER,
 }
-MAX_TABLE_COLUMNS = 60
 
 
 def read(data: bytes, *, file_name: str, password: str | None, limits: ExtractionLimits) -> Extracted:
@@ -110,7 +110,7 @@ def _read_text(data: bytes, *, file_name: str, limits: ExtractionLimits) -> Extr
         if not text.strip():
             raise NoText()
     elif media_type in (CSV, TSV):
-        text, warnings = _read_table(text, delimiter="\t" if media_type == TSV else None)
+        text, warnings = _read_table(text, delimiters="\t" if media_type == TSV else ",;\t|")
     front = {**front, "encoding": encoding} if encoding != "utf-8" else front
     return _extracted(
         text,
@@ -119,25 +119,27 @@ def _read_text(data: bytes, *, file_name: str, limits: ExtractionLimits) -> Extr
         metadata=front,
         title=_string(front.get("title")),
         language=_string(front.get("language") or front.get("lang")),
-        source_type=_string(front.get("type") or front.get("source_type") or front.get("category")),
+        source_type=_string(front.get("source_type") or front.get("type")),
         warnings=warnings,
     )
 
 
-def _read_table(text: str, *, delimiter: str | None) -> tuple[str, tuple[str, ...]]:
-    """Return a Markdown table; where rows differ in length, the text as it is, with a warning."""
-    try:
-        dialect = csv.Sniffer().sniff(text[:8192], ",;\t|") if delimiter is None else csv.excel_tab
-        csv.field_size_limit(10_000_000)
-        rows = [row for row in csv.reader(io.StringIO(text), dialect) if any(cell.strip() for cell in row)]
-    except csv.Error:
-        return text, ("the table's columns could not be told apart; kept as text",)
-    if not rows or {len(row) for row in rows} != {len(rows[0])} or not 1 < len(rows[0]) <= MAX_TABLE_COLUMNS:
-        return text, ("the table's rows differ in length; kept as text",)
-    lines = [
-        "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in row) + " |" for row in rows
-    ]
-    lines.insert(1, "| " + " | ".join(["---"] * len(rows[0])) + " |")
+def _read_table(text: str, *, delimiters: str) -> tuple[str, tuple[str, ...]]:
+    """Return a Markdown table; where no delimiter gives rows of one length, the text, with a warning."""
+    best: list[list[str]] = []
+    for delimiter in delimiters:
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
+        except csv.Error:
+            continue
+        widths = {len(row) for row in rows}
+        if len(widths) == 1 and widths.pop() > len(best[0] if best else [""]):
+            best = rows
+    if not best:
+        return text, ("the rows of the table differ in length; kept as text",)
+    cells = [[" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in best]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    lines.insert(1, "| " + " | ".join(["---"] * len(best[0])) + " |")
     return "\n".join(lines), ()
 
 

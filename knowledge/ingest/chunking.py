@@ -148,7 +148,7 @@ class _Words:
         return bisect_left(self.starts, start), bisect_left(self.starts, end)
 
     def stop_after(self, first: int, budget: int) -> int:
-        """The largest stop such that the words [first, stop) have at most budget tokens; at least one word."""
+        """The largest stop such that [first, stop) has at most budget tokens, but at least one word."""
         return max(first + 1, bisect_right(self.sums, self.sums[first] + budget) - 1)
 
 

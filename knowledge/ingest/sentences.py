@@ -9,9 +9,15 @@ from collections.abc import Iterator
 CANDIDATE = re.compile(r"([.!?…:]+)([\"”“»’')\]*_]*)\s+(?=[\"„“«‚‘(\[*_–—-]*\s?[^\W_])")
 WORD_BEFORE = re.compile(r"[^\W\d_]+(?:[.-][^\W\d_]+)*\Z|\d+\Z")
 # Without their last dot, in small letters. Single letters (initials, "z. B.", "т. е.") need no entry.
-ABBREVIATIONS = frozenset(
-    ["abb", "abs", "abschn", "allg", "anm", "art", "aufl", "bd", "bzgl", "bzw", "ca", "dgl", "dipl", "dr", "etc", "evtl", "exkl", "fa", "ff", "frl", "geb", "gem", "ggf", "ggü", "hr", "hrsg", "ing", "inkl", "insb", "insbes", "jg", "jh", "kap", "kl", "lat", "lt", "max", "mind", "min", "mio", "mrd", "nr", "nrn", "od", "pos", "prof", "rd", "resp", "sog", "spp", "ssp", "std", "str", "stk", "tab", "tel", "tsd", "u.a", "ugs", "usf", "usw", "var", "verf", "vgl", "vol", "wg", "zit", "zzgl", "z.b", "d.h", "o.ä", "u.ä", "i.d.r", "s.o", "s.u", "u.u", "v.a", "z.t", "approx", "cf", "ed", "eds", "eg", "e.g", "ie", "i.e", "est", "fig", "figs", "inc", "jr", "ltd", "mr", "mrs", "ms", "no", "op", "p", "pp", "sec", "sr", "st", "vs", "viz", "а.к.а", "вкл", "гг", "гл", "гр", "др", "ед", "изд", "им", "кв", "коп", "мин", "млн", "млрд", "напр", "обл", "оз", "пер", "пл", "пос", "пр", "прим", "проф", "разд", "рис", "руб", "сб", "сек", "см", "соч", "ср", "стр", "табл", "тел", "т.е", "т.д", "т.п", "т.к", "т.н", "тыс", "ул", "утв", "экз"]
-)
+_ABBREVIATED = """
+abb abs abschn allg anm art aufl bd bzgl bzw ca dgl dipl dr etc evtl exkl fa ff frl geb gem ggf ggü hr hrsg
+ing inkl insb insbes jg jh kap kl lat lt max mind min mio mrd nr nrn od pos prof rd resp sog spp ssp std str
+stk tab tel tsd u.a ugs usf usw var verf vgl vol wg zit zzgl z.b d.h o.ä u.ä i.d.r s.o s.u u.u v.a z.t
+approx cf ed eds eg e.g ie i.e est fig figs inc jr ltd mr mrs ms op pp sec sr st vs viz
+вкл гг гл гр др ед изд им кв коп мин млн млрд напр обл оз пер пл пос пр прим проф разд рис руб сб сек
+см соч ср стр табл тел т.е т.д т.п т.к т.н тыс ул утв экз
+"""
+ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 
 
 def sentence_starts(text: str, start: int, end: int) -> Iterator[int]:
