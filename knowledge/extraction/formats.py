@@ -19,6 +19,7 @@ PPTX = OOXML + "presentationml.presentation"
 XLSX = OOXML + "spreadsheetml.sheet"
 MSG = "application/vnd.ms-outlook"
 EML = "message/rfc822"
+ENCRYPTED_OFFICE = "application/encrypted"
 HTML = "text/html"
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
@@ -34,7 +35,7 @@ BY_MIMETYPE_MEMBER = (
     "application/vnd.oasis.opendocument.presentation",
 )
 BY_OLE_STREAM = (
-    ("EncryptedPackage", "encrypted"),
+    ("EncryptedPackage", ENCRYPTED_OFFICE),
     ("__properties_version1.0", MSG),
     ("WordDocument", "application/msword"),
     ("PowerPoint Document", "application/vnd.ms-powerpoint"),
@@ -87,8 +88,8 @@ MAIL_HEADER = re.compile(
 def sniff(data: bytes, *, limits: ExtractionLimits) -> str | None:
     """Return the media type that the bytes tell, or None where they may be text.
 
-    Raises Damaged for broken containers, Encrypted for office files with a password, TooLarge for
-    zip containers that unpack to more than the limit. A media type that is not read here is
+    Raises Damaged for broken containers, Encrypted for OpenDocument files with a password, TooLarge
+    for zip containers that unpack to more than the limit. A media type that is not read here is
     returned as it is.
     """
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -187,7 +188,5 @@ def _is_encrypted_odf(archive: zipfile.ZipFile) -> bool:
 def _sniff_ole(data: bytes) -> str:
     for stream, media_type in BY_OLE_STREAM:
         if stream.encode("utf-16-le") in data:
-            if media_type == "encrypted":
-                raise Encrypted()
             return media_type
     return "application/x-ole-storage"

@@ -18,6 +18,7 @@ from knowledge.extraction.formats import (
     CSV,
     DOCX,
     EML,
+    ENCRYPTED_OFFICE,
     HTML,
     MARKDOWN,
     MSG,
@@ -31,6 +32,7 @@ from knowledge.extraction.formats import (
 )
 from knowledge.extraction.guides import read_guide, split_front_matter
 from knowledge.extraction.markup import declared_encoding, split_html
+from knowledge.extraction.unlocking import unlock
 
 # Raise it whenever the same bytes would give another text.
 READER_VERSION = "1"
@@ -53,6 +55,9 @@ def read(data: bytes, *, file_name: str, password: str | None, limits: Extractio
     if not data:
         raise EmptyFile()
     media_type = sniff(data, limits=limits)
+    if media_type == ENCRYPTED_OFFICE:
+        data = unlock(data, password=password)
+        media_type = sniff(data, limits=limits)
     if media_type == PDF:
         text, pages, metadata = pdf.read(data, password=password, max_chars=limits.max_chars)
         return _extracted(
