@@ -27,6 +27,11 @@ class KnowledgeError(Exception):
     def __str__(self) -> str:
         return str(self.sentence) % self.fields
 
+    @property
+    def advice_text(self) -> str:
+        """What to do, in the reader's language; empty if there is nothing to be done."""
+        return str(self.advice) % self.fields
+
 
 class ExtractionFailed(KnowledgeError):
     """No text could be had from a file."""

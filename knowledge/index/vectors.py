@@ -4,12 +4,31 @@ Exact search reads every vector of the builds asked for, so a row holds nothing 
 only the chunks of each build's newest index version are here. Vectors of the past are in CachedEmbedding.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from weakref import WeakSet
 
 import numpy as np
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from numpy.typing import NDArray
 from pgvector import HalfVector
+from pgvector.psycopg import register_vector
+from psycopg import Connection
+
+_registered: WeakSet[Connection] = WeakSet()
+
+
+@contextmanager
+def vector_cursor() -> Iterator[CursorWrapper]:
+    """A cursor of Django's connection that reads and writes halfvec as HalfVector."""
+    connection.ensure_connection()
+    session = connection.connection
+    if session not in _registered:
+        register_vector(session)
+        _registered.add(session)
+    with connection.cursor() as cursor:
+        yield cursor
 
 
 def table_name(dimension: int) -> str:
@@ -36,9 +55,9 @@ def ensure_table(*, dimension: int) -> None:
         )
 
 
-def insert(*, build_id: int, dimension: int, numbers: Sequence[int], vectors: NDArray[np.float32]) -> None:
+def insert(*, build_id: int, dimension: int, numbers: Sequence[int], vectors: NDArray[np.float16]) -> None:
     """Add one vector per chunk number, shape (len(numbers), dimension)."""
-    with connection.cursor() as cursor:
+    with vector_cursor() as cursor:
         with cursor.copy(
             f"COPY {table_name(dimension)} (chunk_number, build_id, embedding) FROM STDIN (FORMAT BINARY)"
         ) as copy:
