@@ -52,13 +52,16 @@ class Delta:
 
 @dataclass(frozen=True)
 class Done:
-    """Comes last: the answer is whole, or was stopped. `html` is the answer, sanitised."""
+    """Comes last: the answer is whole, or was stopped. `html` is what there is of it, sanitised.
+
+    timings_ms (milliseconds) has `first_token` and `answer`; it is empty where nobody measured.
+    """
 
     type: ClassVar[str] = "done"
     state: Literal["DONE", "STOPPED"]
     html: str
     supported: bool | None
-    provider: str
+    timings_ms: dict[str, float]
 
     def to_json(self) -> dict[str, Any]:
         return {"type": self.type} | asdict(self)
@@ -66,7 +69,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """Comes last: there will be no more. `text` says so in the asker's language."""
+    """Comes last: there will be no more. `text` says why in the asker's language, `html` is what there is."""
 
     type: ClassVar[str] = "failed"
     code: str

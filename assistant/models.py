@@ -4,6 +4,7 @@ import pgtrigger
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Tenant
@@ -38,6 +39,9 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pk}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("conversation", args=[self.pk])
 
 
 class Turn(models.Model):
@@ -147,7 +151,7 @@ class Receipt(models.Model):
 
     `passages` has, in the order of their numbers: number, rank, chunk_id, document_id, version_id,
     version_number, scope_key, start, end, score, keyword, keyword_rank, vector, vector_rank, rerank.
-    `timings_ms` has the stages of retrieval and, once the turn has ended, first_token and total.
+    `timings_ms` has the stages of retrieval and, once the answer is whole, first_token and answer.
     """
 
     turn = models.OneToOneField(Turn, primary_key=True, on_delete=models.CASCADE, related_name="receipt")
