@@ -88,7 +88,14 @@ def _word_term(word: str, language: str) -> str | None:
     spelt = canonical(word, language)
     if spelt in STOPWORDS[language]:
         return None
-    return f"{language}:{_stemmer(language).stemWord(spelt)}"
+    return f"{language}:{stem(spelt, language)}"
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str, language: str) -> str:
+    """The stem of a word in its canonical spelling."""
+    found: str = _stemmer(language).stemWord(word)
+    return found
 
 
 def _plain(piece: str) -> str:

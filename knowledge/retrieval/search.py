@@ -1,0 +1,282 @@
+"""The one search: query -> keyword and vector candidates -> fused, filtered, cited passages.
+
+Filters apply before ranking, so they never leave fewer passages than there are matching chunks. Everything is
+read in one snapshot of the database, so a search sees exactly one index version of each scope.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accounts.models import Tenant
+from knowledge.embedding.base import embedder_named
+from knowledge.errors import QueryUnusable
+from knowledge.models import Chunk, Document, Scope
+from knowledge.retrieval.fusion import POOL, fuse, scale
+from knowledge.retrieval.keyword import KeywordScores, score_keywords
+from knowledge.retrieval.passages import Passage, Retrieval
+from knowledge.retrieval.support import THRESHOLD, support_of
+from knowledge.retrieval.vector import nearest, similarities
+from knowledge.retrieval.view import ScopeView, snapshot, view_scopes
+from knowledge.scopes import scopes_seen_by
+
+LONGEST_QUERY = 4_000
+
+
+class _Clock:
+    """Milliseconds per stage."""
+
+    def __init__(self) -> None:
+        self.timings: dict[str, float] = {}
+        self._began = time.perf_counter()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self.timings[name] = round((time.perf_counter() - began) * 1000, 3)
+
+    def stop(self) -> dict[str, float]:
+        self.timings["total"] = round((time.perf_counter() - self._began) * 1000, 3)
+        return self.timings
+
+
+def retrieve(
+    query: str,
+    *,
+    tenant: Tenant | None,
+    top_k: int = 5,
+    source_types: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    language: str | None = None,
+    as_of: int | None = None,
+) -> Retrieval:
+    """The best passages for a query among what somebody of `tenant` may see.
+
+    `metadata` must be contained in a chunk's metadata. `as_of` is the number of an index version of the
+    tenant's scope (of the global one without a tenant). Below the support threshold the passages are merely
+    what is nearest. Raises QueryUnusable or IndexVersionUnknown.
+    """
+    query = query.strip()
+    if not 0 < len(query) <= LONGEST_QUERY:
+        raise QueryUnusable(most=LONGEST_QUERY)
+    scopes = scopes_seen_by(tenant)
+    return search_scopes(
+        query,
+        scopes=scopes,
+        top_k=top_k,
+        source_types=source_types,
+        metadata=metadata,
+        language=language,
+        as_of={scopes[-1].key: as_of} if as_of is not None else None,
+    )
+
+
+def search_scopes(
+    query: str,
+    *,
+    scopes: Sequence[Scope],
+    top_k: int,
+    source_types: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    language: str | None = None,
+    as_of: dict[str, int] | None = None,
+) -> Retrieval:
+    """As `retrieve`, over these scopes."""
+    clock = _Clock()
+    with snapshot():
+        with clock.stage("view"):
+            views = view_scopes(scopes, as_of=as_of)
+            hidden = _hidden_numbers(scopes)
+            allowed = _allowed_numbers(views, source_types=source_types, metadata=metadata, language=language)
+        with clock.stage("embed"):
+            embedded = _embed(query, views)
+        with clock.stage("keyword"):
+            keywords = score_keywords(query, views)
+            keyword = _best_keywords(keywords, views, allowed=allowed, hidden=hidden)
+        with clock.stage("vector"):
+            vector: dict[int, float] = {}
+            for model, group in _by_model(views).items():
+                vector |= nearest(embedded[model], views=group, most=POOL, allowed=allowed, hidden=hidden)
+            vector_pool = list(vector.values())
+            lacking = sorted(keyword.keys() - vector.keys())
+            for model, group in _by_model(views).items():
+                vector |= similarities(embedded[model], views=group, numbers=lacking)
+        with clock.stage("fuse"):
+            keyword_pool = list(keyword.values())
+            keyword |= _keywords_of(keywords, views, sorted(vector.keys() - keyword.keys()))
+            fused = fuse(
+                scale(keyword, pool=[*keyword_pool, 0.0]),
+                scale(vector, pool=vector_pool),
+                gate=keywords.known_share**2,
+            )
+        with clock.stage("load"):
+            passages = _load(fused, keyword, vector, views=views, top_k=top_k)
+    support = support_of(passages, coverage=_keywords_coverage(keywords, views, passages))
+    return Retrieval(
+        query=query,
+        passages=passages,
+        supported=support >= THRESHOLD,
+        support=support,
+        index_versions={view.scope_key: view.number for view in views},
+        timings_ms=clock.stop(),
+    )
+
+
+def _by_model(views: Sequence[ScopeView]) -> dict[str, list[ScopeView]]:
+    groups: dict[str, list[ScopeView]] = {}
+    for view in views:
+        groups.setdefault(view.index_settings.embedding_model, []).append(view)
+    return groups
+
+
+def _embed(query: str, views: Sequence[ScopeView]) -> dict[str, NDArray[np.float32]]:
+    """The query's vector by each model that one of the views was built with."""
+    return {model: embedder_named(model).embed([query])[0] for model in _by_model(views)}
+
+
+def _hidden_numbers(scopes: Sequence[Scope]) -> NDArray[np.int32]:
+    """Chunks of documents that are withheld: archived or being erased, but still in an index version."""
+    withheld = Document.objects.filter(scope__in=scopes).exclude(state=Document.State.LISTED)
+    ids = list(withheld.values_list("pk", flat=True))
+    if not ids:
+        return np.empty(0, dtype=np.int32)
+    numbers = Chunk.objects.filter(segment__version__document_id__in=ids).values_list("number", flat=True)
+    return np.array(list(numbers), dtype=np.int32)
+
+
+def _allowed_numbers(
+    views: Sequence[ScopeView],
+    *,
+    source_types: Sequence[str] | None,
+    metadata: Mapping[str, Any] | None,
+    language: str | None,
+) -> NDArray[np.int32] | None:
+    """The chunks that pass the filters, or None without any."""
+    if source_types is None and not metadata and language is None:
+        return None
+    chunks = Chunk.objects.filter(segment__build_id__in=[view.build_id for view in views])
+    if source_types is not None:
+        chunks = chunks.filter(source_type__in=source_types)
+    if metadata:
+        chunks = chunks.filter(metadata__contains=dict(metadata))
+    if language is not None:
+        chunks = chunks.filter(language=language)
+    return np.array(list(chunks.values_list("number", flat=True)), dtype=np.int32)
+
+
+def _row_of_numbers(views: Sequence[ScopeView]) -> NDArray[np.int32]:
+    return np.concatenate([view.numbers for view in views]) if views else np.empty(0, dtype=np.int32)
+
+
+def _best_keywords(
+    keywords: KeywordScores,
+    views: Sequence[ScopeView],
+    *,
+    allowed: NDArray[np.int32] | None,
+    hidden: NDArray[np.int32],
+) -> dict[int, float]:
+    """The POOL best chunks by keyword that pass the filters (more where the last ones tie), by number."""
+    places = np.flatnonzero(keywords.scores)
+    numbers = _row_of_numbers(views)[places]
+    passing = ~np.isin(numbers, hidden)
+    if allowed is not None:
+        passing &= np.isin(numbers, allowed)
+    numbers, scores = numbers[passing], keywords.scores[places][passing]
+    if len(scores) > POOL:
+        last = np.partition(scores, len(scores) - POOL)[len(scores) - POOL]
+        numbers, scores = numbers[scores >= last], scores[scores >= last]
+    return dict(zip(numbers.tolist(), scores.tolist(), strict=True))
+
+
+def _keywords_of(
+    keywords: KeywordScores, views: Sequence[ScopeView], numbers: Sequence[int]
+) -> dict[int, float]:
+    return _looked_up(keywords.scores, views, numbers)
+
+
+def _keywords_coverage(
+    keywords: KeywordScores, views: Sequence[ScopeView], passages: Sequence[Passage]
+) -> list[float]:
+    numbers = [passage.chunk_number for passage in passages]
+    found = _looked_up(keywords.coverage, views, numbers)
+    return [found[number] for number in numbers]
+
+
+def _looked_up(
+    values: NDArray[np.float64], views: Sequence[ScopeView], numbers: Sequence[int]
+) -> dict[int, float]:
+    row = _row_of_numbers(views)
+    places = np.flatnonzero(np.isin(row, np.array(numbers, dtype=np.int32)))
+    return dict(zip(row[places].tolist(), values[places].tolist(), strict=True))
+
+
+def _load(
+    fused: dict[int, float],
+    keyword: dict[int, float],
+    vector: dict[int, float],
+    *,
+    views: Sequence[ScopeView],
+    top_k: int,
+) -> tuple[Passage, ...]:
+    """The top_k passages; equal scores are ordered by chunk id, which is the same on every machine."""
+    ranked = sorted(fused.items(), key=lambda item: -item[1])
+    if len(ranked) > top_k:
+        ranked = [item for item in ranked if item[1] >= ranked[top_k - 1][1]]
+    chunks = {
+        chunk.number: chunk
+        for chunk in Chunk.objects.filter(number__in=[number for number, _ in ranked]).select_related(
+            "segment__version__document__scope"
+        )
+    }
+    ranked.sort(key=lambda item: (-item[1], chunks[item[0]].chunk_id))
+    keyword_ranks, vector_ranks = _ranks(keyword), _ranks(vector)
+    passages = []
+    for rank, (number, score) in enumerate(ranked[:top_k], start=1):
+        chunk = chunks[number]
+        version = chunk.segment.version
+        document = version.document
+        passages.append(
+            Passage(
+                rank=rank,
+                chunk_id=chunk.chunk_id,
+                chunk_number=number,
+                document_id=document.pk,
+                version_id=version.pk,
+                version_number=version.number,
+                scope_key=document.scope.key,
+                source_key=document.source_key,
+                title=document.title,
+                heading_path=tuple(chunk.heading_path),
+                text=chunk.text,
+                start=chunk.start,
+                end=chunk.end,
+                page=chunk.page,
+                language=chunk.language,
+                source_type=chunk.source_type,
+                metadata=chunk.metadata,
+                score=score,
+                keyword=keyword.get(number, 0.0),
+                keyword_rank=keyword_ranks.get(number),
+                vector=vector.get(number),
+                vector_rank=vector_ranks.get(number),
+                rerank=None,
+            )
+        )
+    return tuple(passages)
+
+
+def _ranks(scores: dict[int, float]) -> dict[int, int]:
+    """Ranks from 1; equal scores share the best of their ranks, and a score of 0 has none."""
+    ranks: dict[int, int] = {}
+    last, rank = None, 0
+    for place, (number, score) in enumerate(sorted(scores.items(), key=lambda item: -item[1]), start=1):
+        if score != last:
+            last, rank = score, place
+        if score != 0:
+            ranks[number] = rank
+    return ranks
