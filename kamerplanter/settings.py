@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import django_stubs_ext
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -69,8 +70,8 @@ ALLOWED_HOSTS = _names("KAMERPLANTER_ALLOWED_HOSTS", default=["localhost", "127.
 CSRF_TRUSTED_ORIGINS = _names("KAMERPLANTER_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "accounts.apps.CockpitConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -222,6 +223,10 @@ UNFOLD = {
     "SITE_URL": "/",
     "SITE_SYMBOL": "potted_plant",
     "SHOW_LANGUAGES": True,
+    "SHOW_HISTORY": False,
+    "STYLES": [lambda request: static("knowledge/cockpit.css")],
+    "DASHBOARD_CALLBACK": "knowledge.admin.start_page.dashboard",
+    "GLOBAL_CALLBACK": "knowledge.admin.banner.mismatches",
     
     "BORDER_RADIUS": "8px",
     "COLORS": {
@@ -270,11 +275,13 @@ UNFOLD = {
                         "title": _("Tenants"),
                         "icon": "groups",
                         "link": reverse_lazy("admin:accounts_tenant_changelist"),
+                        "permission": "accounts.cockpit.sees_tenants",
                     },
                     {
                         "title": _("Users"),
                         "icon": "person",
                         "link": reverse_lazy("admin:accounts_user_changelist"),
+                        "permission": "accounts.cockpit.sees_users",
                     },
                 ],
             },
