@@ -315,3 +315,25 @@ class IndexVersionUnknown(KnowledgeError):
 
     def __init__(self, *, number: int) -> None:
         super().__init__(number=number)
+
+
+class QuestionsUnusable(KnowledgeError):
+    """A file of questions or topics can't be used."""
+
+    code = "questions_unusable"
+    sentence = _("%(path)s can't be used: %(reason)s.")
+    advice = _("See sample/questions.yaml and sample/topic_synonyms.yaml for the form.")
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(path=path, reason=reason)
+
+
+class NothingToImport(KnowledgeError):
+    """A folder has no file that could be imported."""
+
+    code = "nothing_to_import"
+    sentence = _("There is no file to import in %(path)s.")
+    advice = _("Check the path and the --include pattern.")
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(path=path)

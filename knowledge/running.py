@@ -26,8 +26,8 @@ _SECONDS_BETWEEN_SIGNS_OF_PROGRESS = 0.25
 State = IngestJob.State
 
 
-def run_queue(*, seconds: float | None = None) -> bool:
-    """Run waiting jobs until none is left, or for about `seconds`; returns whether some are left for us.
+def run_queue(*, seconds: float | None = None, until_job: int | None = None) -> bool:
+    """Run waiting jobs until none is left, or for about `seconds`, or up to a job; returns whether some are left.
 
     Returns at once, False, if another worker is the writer: that one looks again after letting go.
     """
@@ -40,7 +40,7 @@ def run_queue(*, seconds: float | None = None) -> bool:
             _take_up_orphans(fence)
             while (job := _claim_next(fence)) is not None:
                 run_job(job, fence=fence)
-                if deadline is not None and time.monotonic() > deadline:
+                if job.pk == until_job or (deadline is not None and time.monotonic() > deadline):
                     break
             else:
                 merge_where_due(fence=fence)
@@ -48,6 +48,8 @@ def run_queue(*, seconds: float | None = None) -> bool:
                 cursor.execute("RESET synchronous_commit")
         if not IngestJob.objects.filter(state=State.QUEUED).exists():
             return False
+        if until_job is not None and not IngestJob.objects.filter(pk=until_job, state=State.QUEUED).exists():
+            return True
         if deadline is not None and time.monotonic() > deadline:
             return True
 

@@ -60,7 +60,7 @@ def merge_build(build: IndexBuild, *, fence: int) -> None:
             .exclude(spans__isnull=False, spans__departed__isnull=False)
             .values_list("pk", flat=True)
         )
-        _write_block(build, segment_ids=[pk for pk, _ in loose] + kept)
+        write_block(build, segment_ids=[pk for pk, _ in loose] + kept)
         # Segments that were in an outgrown block and have left are loose again (SET NULL).
         PostingBlock.objects.filter(pk__in=[block.pk for block in outgrown]).delete()
     logger.info("postings_merged build=%s segments=%s blocks=%s", build.pk, len(loose), len(outgrown))
@@ -70,7 +70,7 @@ def _loose_segments(build: IndexBuild) -> QuerySet[Segment]:
     return Segment.objects.filter(build=build, block=None).exclude(spans__departed__isnull=False)
 
 
-def _write_block(build: IndexBuild, *, segment_ids: Sequence[int]) -> None:
+def write_block(build: IndexBuild, *, segment_ids: Sequence[int]) -> None:
     numbers, owners = [], []
     for number, segment_id in (
         Chunk.objects.filter(segment_id__in=segment_ids)

@@ -5,11 +5,12 @@ what it made (extracted text, vectors), so that a retry goes on from there.
 """
 
 import hashlib
+from pathlib import Path
 from typing import Protocol
 
 from django.utils.translation import gettext_noop
 
-from knowledge.analysis import detect_language
+from knowledge.analysis import LANGUAGES, detect_language
 from knowledge.embedding.base import embedder_named
 from knowledge.embedding.cache import embed_cached
 from knowledge.errors import NoText
@@ -34,21 +35,34 @@ class Reporter(Protocol):
     def log(self, sentence: str, **values: object) -> None: ...
 
 
-def extract_version(version: DocumentVersion, *, report: Reporter) -> ExtractedText:
-    """The version's text: the stored one, or read from its file and stored now.
+def prepare_segment(version: DocumentVersion, *, build: IndexBuild, report: Reporter) -> Prepared | None:
+    """Make the version's segment for this build, with its vectors, but store nothing of it yet.
 
-    Raises ExtractionFailed or FileMissing.
+    Returns None if the build has it. Raises ExtractionFailed, FileMissing, EmbeddingUnusable or JobCancelled.
     """
+    if Segment.objects.filter(build=build, version=version).exists():
+        return None
+    report.stage(Stage.EXTRACT)
     stored = ExtractedText.objects.filter(version=version).first()
-    if stored is not None:
-        return stored
-    extracted = extract(path=checked_path(version.content_hash), file_name=version.file_name)
+    if stored is None:
+        stored = store_extracted(version, path=checked_path(version.content_hash))
+        for warning in stored.warnings:
+            report.log(gettext_noop("Warning: %(warning)s"), warning=warning)
+        report.log(
+            gettext_noop("%(count)s characters read by %(extractor)s"),
+            count=len(stored.text),
+            extractor=stored.extractor,
+        )
+    return prepare_text(stored, build=build, report=report)
+
+
+def store_extracted(version: DocumentVersion, *, path: Path) -> ExtractedText:
+    """Read the version's file and store its text, once and for all. Raises ExtractionFailed."""
+    extracted = extract(path=path, file_name=version.file_name)
     if not extracted.text.strip():
         raise NoText()
-    for warning in extracted.warnings:
-        report.log(gettext_noop("Warning: %(warning)s"), warning=warning)
-    language = extracted.language if extracted.language in {"de", "en", "ru"} else None
-    stored = ExtractedText.objects.create(
+    language = extracted.language if extracted.language in LANGUAGES else None
+    return ExtractedText.objects.create(
         version=version,
         text=extracted.text,
         text_hash=hashlib.sha256(extracted.text.encode()).hexdigest(),
@@ -63,26 +77,15 @@ def extract_version(version: DocumentVersion, *, report: Reporter) -> ExtractedT
         entries=[list(entry) for entry in extracted.entries],
         warnings=list(extracted.warnings),
     )
-    report.log(
-        gettext_noop("%(count)s characters read by %(extractor)s"),
-        count=len(stored.text),
-        extractor=stored.extractor,
-    )
-    return stored
 
 
-def prepare_segment(version: DocumentVersion, *, build: IndexBuild, report: Reporter) -> Prepared | None:
-    """Make the version's segment for this build, with its vectors, but store nothing of it yet.
+def prepare_text(stored: ExtractedText, *, build: IndexBuild, report: Reporter) -> Prepared:
+    """From the stored text to a segment with its vectors: all that an index is made of starts here.
 
-    Returns None if the build has it. Raises ExtractionFailed, FileMissing, EmbeddingUnusable or JobCancelled.
+    Raises NoText, EmbeddingUnusable or JobCancelled.
     """
-    if Segment.objects.filter(build=build, version=version).exists():
-        return None
-    report.stage(Stage.EXTRACT)
-    stored = extract_version(version, report=report)
     index_settings = IndexSettings.of(build.settings)
     embedder = embedder_named(index_settings.embedding_model)
-
     report.stage(Stage.CHUNK)
     chunks = chunk(
         extracted_of(stored),
@@ -93,7 +96,7 @@ def prepare_segment(version: DocumentVersion, *, build: IndexBuild, report: Repo
     if not chunks:
         raise NoText()
     draft = draft_segment(
-        version=version,
+        version=stored.version,
         scope_key=build.scope.key,
         stored=stored,
         chunks=chunks,

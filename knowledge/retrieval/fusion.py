@@ -25,10 +25,9 @@ def scale(scores: dict[int, float], *, pool: Iterable[float]) -> dict[int, float
     return {key: min(1.0, max(0.0, (score - last) / (best - last))) for key, score in scores.items()}
 
 
-def fuse(keyword: dict[int, float], vector: dict[int, float], *, gate: float) -> dict[int, float]:
+def fuse(keyword: dict[int, float], vector: dict[int, float], *, keyword_weight: float) -> dict[int, float]:
     """The convex combination of scaled scores; a chunk that one signal lacks counts 0 there."""
-    weight = KEYWORD_WEIGHT * gate if vector else 1.0
     return {
-        key: weight * keyword.get(key, 0.0) + (1 - weight) * vector.get(key, 0.0)
+        key: keyword_weight * keyword.get(key, 0.0) + (1 - keyword_weight) * vector.get(key, 0.0)
         for key in keyword.keys() | vector.keys()
     }

@@ -7,6 +7,7 @@ read in one snapshot of the database, so a search sees exactly one index version
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from accounts.models import Tenant
 from knowledge.embedding.base import embedder_named
 from knowledge.errors import QueryUnusable
 from knowledge.models import Chunk, Document, Scope
-from knowledge.retrieval.fusion import POOL, fuse, scale
+from knowledge.retrieval.fusion import KEYWORD_WEIGHT, POOL, fuse, scale
 from knowledge.retrieval.keyword import KeywordScores, score_keywords
 from knowledge.retrieval.passages import Passage, Retrieval
 from knowledge.retrieval.support import THRESHOLD, support_of
@@ -25,6 +26,13 @@ from knowledge.retrieval.view import ScopeView, snapshot, view_scopes
 from knowledge.scopes import scopes_seen_by
 
 LONGEST_QUERY = 4_000
+
+
+class Signal(StrEnum):
+    """One of the two signals, for looking at it alone."""
+
+    KEYWORD = "keyword"
+    VECTOR = "vector"
 
 
 class _Clock:
@@ -54,6 +62,7 @@ def retrieve(
     metadata: Mapping[str, Any] | None = None,
     language: str | None = None,
     as_of: int | None = None,
+    signal: Signal | None = None,
 ) -> Retrieval:
     """The best passages for a query among what somebody of `tenant` may see.
 
@@ -73,6 +82,7 @@ def retrieve(
         metadata=metadata,
         language=language,
         as_of={scopes[-1].key: as_of} if as_of is not None else None,
+        signal=signal,
     )
 
 
@@ -85,6 +95,7 @@ def search_scopes(
     metadata: Mapping[str, Any] | None = None,
     language: str | None = None,
     as_of: dict[str, int] | None = None,
+    signal: Signal | None = None,
 ) -> Retrieval:
     """As `retrieve`, over these scopes."""
     clock = _Clock()
@@ -109,10 +120,11 @@ def search_scopes(
         with clock.stage("fuse"):
             keyword_pool = list(keyword.values())
             keyword |= _keywords_of(keywords, views, sorted(vector.keys() - keyword.keys()))
+            weight = keyword_weight(keywords.known_share, signal)
             fused = fuse(
                 scale(keyword, pool=[*keyword_pool, 0.0]),
                 scale(vector, pool=vector_pool),
-                gate=keywords.known_share**2,
+                keyword_weight=weight,
             )
         with clock.stage("load"):
             passages = _load(fused, keyword, vector, views=views, top_k=top_k)
@@ -125,6 +137,12 @@ def search_scopes(
         index_versions={view.scope_key: view.number for view in views},
         timings_ms=clock.stop(),
     )
+
+
+def keyword_weight(known_share: float, signal: Signal | None) -> float:
+    if signal is not None:
+        return float(signal is Signal.KEYWORD)
+    return KEYWORD_WEIGHT * known_share**2
 
 
 def _by_model(views: Sequence[ScopeView]) -> dict[str, list[ScopeView]]:
