@@ -4,11 +4,20 @@ The embedded services are there while a command runs: those of `./run` where it 
 """
 
 import os
-import subprocess
 import sys
 
 # Commands that need no database.
-ALONE = {"", "help", "version", "makemessages", "compilemessages", "collectstatic", "startapp", "diffsettings", "check"}
+ALONE = {
+    "",
+    "help",
+    "version",
+    "makemessages",
+    "compilemessages",
+    "collectstatic",
+    "startapp",
+    "diffsettings",
+    "check",
+}
 # Commands that must find the database as it is.
 AS_IT_IS = {"migrate", "makemigrations", "showmigrations", "sqlmigrate", "flush", "dbshell", "test"}
 
@@ -20,20 +29,13 @@ def main() -> None:
     from kamerplanter.runtime.embedded import provided_services, say
     from kamerplanter.runtime.errors import RuntimeProblem
     from kamerplanter.runtime.home import Home
-    from kamerplanter.runtime.prepare import is_prepared, note
 
     command = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "")
     if command in ALONE or {"--help", "-h", "--version"} & set(sys.argv[1:]):
         execute_from_command_line(sys.argv)
         return
     try:
-        home = Home.open()
-        with provided_services(home) as ours:
-            if ours and command not in AS_IT_IS and not is_prepared(home, step="migrated"):
-                say("Making the tables")
-                migrate = [sys.executable, "-m", "kamerplanter.runtime.prepare", "--migrate-only"]
-                subprocess.run(migrate, check=True, stdout=sys.stderr, cwd=os.path.dirname(os.path.abspath(__file__)))
-                note(home, step="migrated")
+        with provided_services(Home.open(), up_to_date=command not in AS_IT_IS):
             execute_from_command_line(sys.argv)
     except RuntimeProblem as reason:
         say(str(reason))

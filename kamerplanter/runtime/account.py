@@ -67,7 +67,11 @@ def place_services(home: Home) -> Place:
             pointer.write_text(f"{data}\n")
         if not _reaches(account, data):
             raise OutOfReach(data, account.name)
-        print(f"User {account.name} may not enter {home.path}; the databases lie in {data}", file=sys.stderr, flush=True)
+        print(
+            f"User {account.name} may not enter {home.path}; the databases lie in {data}",
+            file=sys.stderr,
+            flush=True,
+        )
     with explained(data):
         for name in ("postgres", "valkey"):
             folder = data / name
@@ -153,5 +157,9 @@ def _reachable_programs(packages: Path, *, account: Account) -> Path:
             fresh.rename(there)
         except OSError:  # another start was quicker
             shutil.rmtree(fresh)
-    print(f"User {account.name} may not enter {packages}; its programs lie in {there}", file=sys.stderr, flush=True)
+    print(
+        f"User {account.name} may not enter {packages}; its programs lie in {there}",
+        file=sys.stderr,
+        flush=True,
+    )
     return there

@@ -98,7 +98,7 @@ def _works(python: Path, *arguments: str) -> bool:
         return subprocess.run([python, *check], capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
     except PermissionError:
         raise CannotStart(
-            f"{python} may not be run by this user; make it readable or set KAMERPLANTER_VENV to another folder."
+            f"{python} may not be run by this user; open it or set KAMERPLANTER_VENV to another folder."
         ) from None
     except OSError:
         return False
@@ -190,7 +190,11 @@ def _changed(path: Path) -> float:
 
 def _run_to_end(command: list[str], *, shown: _Lines) -> None:
     """Run, feed `shown`, take the program down with us; raise CannotStart if it fails."""
-    env = {k: v for k, v in os.environ.items() if k not in {"PIP_TARGET", "PIP_PREFIX", "PYTHONPATH", "PYTHONHOME"}}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in {"PIP_TARGET", "PIP_PREFIX", "PYTHONPATH", "PYTHONHOME"}
+    }
     env |= {"PIP_USER": "0", "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         command,
@@ -226,18 +230,23 @@ def _run_to_end(command: list[str], *, shown: _Lines) -> None:
 def _cause(lines: list[str]) -> str:
     text = "\n".join(lines)
     if "No space left on device" in text:
-        return f"The disk is full; free about 1 GB where {CHECKOUT} lies and start again (it goes on where it stopped)."
+        return f"The disk is full; free about 1 GB where {CHECKOUT} lies and start again."
     if "DO NOT MATCH THE HASHES" in text:
-        return "A downloaded package is not the one this project was tested with (hash mismatch); nothing was installed."
-    errors = [line for line in lines if line.lower().startswith("error")] or [line for line in lines if line][-1:]
+        return "A package is not the one this project was tested with (hash mismatch); nothing was installed."
+    errors = [line for line in lines if line.lower().startswith("error")] or [line for line in lines if line][
+        -1:
+    ]
     what = errors[0].split(":", 1)[-1].strip() if errors else "no output"
-    return f"The packages could not be installed ({what}); check the network and pip's settings and start again."
+    return (
+        f"The packages could not be installed ({what}); check the network and pip's settings and start again."
+    )
 
 
 def _check_room(folder: Path, *, requirements: str) -> None:
     if not os.access(folder, os.W_OK):
         raise CannotStart(
-            f"{folder} may not be written by this user; change its owner or set KAMERPLANTER_VENV to a folder that may."
+            f"{folder} may not be written by this user; change its owner, "
+            "or set KAMERPLANTER_VENV to a folder of yours."
         )
     free = shutil.disk_usage(folder).free // 2**20
     if free < NEEDED_MB[requirements]:

@@ -24,8 +24,9 @@ from redis.exceptions import RedisError
 from kamerplanter.runtime import postgres, valkey
 from kamerplanter.runtime.account import place_services
 from kamerplanter.runtime.errors import DidNotStart, RuntimeProblem, ServerUnreachable
-from kamerplanter.runtime.home import Home, State
-from kamerplanter.runtime.processes import Program, last_line, start, stop
+from kamerplanter.runtime.home import CHECKOUT, Home, State
+from kamerplanter.runtime.prepare import is_prepared, note
+from kamerplanter.runtime.processes import Program, last_line, run_to_end, start, stop
 
 READY_WITHIN_S = 600.0  # recovery after a crash may have much to read again
 
@@ -115,7 +116,9 @@ def _check_database(url: str) -> None:
     except psycopg.Error as error:
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise ServerUnreachable(
-            variable="DATABASE_URL", address=without_password(url), reason=reason.removeprefix("connection failed: ")
+            variable="DATABASE_URL",
+            address=without_password(url),
+            reason=reason.removeprefix("connection failed: "),
         ) from None
 
 
@@ -126,7 +129,9 @@ def _check_redis(url: str) -> None:
         client.close()
     except (RedisError, OSError, ValueError) as error:
         raise ServerUnreachable(
-            variable="REDIS_URL", address=without_password(url), reason=str(error).rstrip(".") or type(error).__name__
+            variable="REDIS_URL",
+            address=without_password(url),
+            reason=str(error).rstrip(".") or type(error).__name__,
         ) from None
 
 
@@ -154,6 +159,31 @@ async def start_service(service: Service) -> subprocess.Popen[bytes]:
     raise DidNotStart(service.program.name, log=log, reason=last_line(log))
 
 
+async def bring_up_to_date(home: Home, services: Services, *, migrate_only: bool) -> None:
+    """Run `prepare` against the services; what it did is noted for databases of this home. Raises DidNotStart."""
+    log = home.log("prepare")
+    name = "Preparing the database"
+    say("Bringing the database up to date")
+    program = Program(
+        name=name,
+        argv=[
+            sys.executable,
+            "-m",
+            "kamerplanter.runtime.prepare",
+            *(["--migrate-only"] if migrate_only else []),
+        ],
+        env=os.environ | services.environment(home),
+        cwd=CHECKOUT,
+        log=log,
+        stop=[(signal.SIGTERM, 10), (signal.SIGKILL, 5)],
+        shows_output=not migrate_only,
+    )
+    if await run_to_end(program):
+        raise DidNotStart(name, log=log, reason=last_line(log))
+    if any(service.program.name == postgres.NAME for service in services.embedded):
+        note(home, step="migrated" if migrate_only else "prepared")
+
+
 async def await_predecessor(home: Home) -> int:
     """Take over the services' lock; services whose owner was killed are asked to end first.
 
@@ -168,7 +198,9 @@ async def await_predecessor(home: Home) -> int:
             if state := home.state():
                 _ask_to_end(home, state)
         if time.monotonic() > until:
-            raise DidNotStart("PostgreSQL", log=home.log("postgres"), reason="the one of the last start does not end")
+            raise DidNotStart(
+                postgres.NAME, log=home.log("postgres"), reason="the one of the last start does not end"
+            )
         await asyncio.sleep(0.1)
     return handle
 
@@ -176,7 +208,7 @@ async def await_predecessor(home: Home) -> int:
 def _ask_to_end(home: Home, state: State) -> None:
     pointer = home.path / "data-elsewhere"
     data = Path(pointer.read_text().strip()) if pointer.exists() else home.path
-    for name, number in (("PostgreSQL", signal.SIGINT), ("Valkey", signal.SIGTERM)):
+    for name, number in ((postgres.NAME, signal.SIGINT), (valkey.NAME, signal.SIGTERM)):
         pid = state.processes.get(name)
         try:
             # The number may belong to another process by now; ours work in our folders.
@@ -187,21 +219,22 @@ def _ask_to_end(home: Home, state: State) -> None:
 
 
 @contextmanager
-def provided_services(home: Home) -> Iterator[bool]:
-    """Put the services' addresses into this process' environment; yields whether we started a PostgreSQL for it.
+def provided_services(home: Home, *, up_to_date: bool) -> Iterator[None]:
+    """Put the services' addresses into this process' environment.
 
-    Joins whoever owns the services of this home, or owns them for the duration. Raises RuntimeProblem.
+    Joins whoever owns the services of this home, or owns them for the duration. up_to_date: where we own
+    the database, migrations that it lacks are applied first. Raises RuntimeProblem.
     """
     if os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL"):
         if not os.environ.get("SECRET_KEY"):
             os.environ["SECRET_KEY"] = home.secret("secret_key")
-        yield False
+        yield
         return
     waited_since = time.monotonic()
     while True:
         if (owner := home.lock("owner")) is not None:
-            with _owned(home, owner) as our_database:
-                yield our_database
+            with _owned(home, owner, up_to_date=up_to_date):
+                yield
             return
         # Held while we work, so that an owning command waits with stopping; it cannot begin to in between.
         user = home.lock("users", shared=True)
@@ -209,7 +242,7 @@ def provided_services(home: Home) -> Iterator[bool]:
         if user is not None and state is not None and state.database_url and state.redis_url:
             try:
                 os.environ.update(_joined(home, state))
-                yield False
+                yield
             finally:
                 os.close(user)
             return
@@ -217,7 +250,7 @@ def provided_services(home: Home) -> Iterator[bool]:
             os.close(user)
         if time.monotonic() - waited_since > 300:
             raise RuntimeProblem(
-                f"Kamerplanter has been starting on {home.path} for five minutes; look into {home.path / 'log'}."
+                f"Kamerplanter has been starting for five minutes; look into {home.path / 'log'}."
             )
         time.sleep(0.1)
 
@@ -226,8 +259,8 @@ def _joined(home: Home, state: State) -> dict[str, str]:
     """The environment for using the services `state` tells of."""
     environment = {"SECRET_KEY": os.environ.get("SECRET_KEY") or home.secret("secret_key")}
     for variable, name, address, secret in (
-        ("DATABASE_URL", "PostgreSQL", state.database_url, "database_password"),
-        ("REDIS_URL", "Valkey", state.redis_url, "valkey_password"),
+        ("DATABASE_URL", postgres.NAME, state.database_url, "database_password"),
+        ("REDIS_URL", valkey.NAME, state.redis_url, "valkey_password"),
     ):
         if os.environ.get(variable):
             continue
@@ -236,15 +269,18 @@ def _joined(home: Home, state: State) -> dict[str, str]:
                 f"Kamerplanter runs with {variable} at {address}; set the same {variable} for this command."
             )
         parts = urlsplit(address or "")
-        user = postgres.ROLE if name == "PostgreSQL" else ""
+        user = postgres.ROLE if name == postgres.NAME else ""
         environment[variable] = parts._replace(netloc=f"{user}:{home.secret(secret)}@{parts.netloc}").geturl()
     return environment
 
 
 @contextmanager
-def _owned(home: Home, owner: int) -> Iterator[bool]:
+def _owned(home: Home, owner: int, *, up_to_date: bool) -> Iterator[None]:
     running: list[tuple[Program, subprocess.Popen[bytes]]] = []
     users: int | None = None
+
+    def names() -> list[str]:
+        return [program.name for program, _ in running]
 
     async def begin() -> Services:
         lock = await await_predecessor(home)
@@ -255,6 +291,8 @@ def _owned(home: Home, owner: int) -> Iterator[bool]:
                 running.append((service.program, await start_service(service)))
         finally:
             os.close(lock)  # the services hold it now
+        if up_to_date and postgres.NAME in names() and not is_prepared(home, step="migrated"):
+            await bring_up_to_date(home, services, migrate_only=True)
         return services
 
     async def end() -> None:
@@ -269,13 +307,13 @@ def _owned(home: Home, owner: int) -> Iterator[bool]:
                 pid=os.getpid(),
                 database_url=without_password(services.database_url),
                 redis_url=without_password(services.redis_url),
-                embedded=[program.name for program, _ in running],
+                embedded=names(),
                 processes={program.name: process.pid for program, process in running},
             )
         )
         os.environ.update(services.environment(home))
         try:
-            yield "PostgreSQL" in [program.name for program, _ in running]
+            yield
         finally:
             if (users := home.lock("users")) is None:
                 say("Waiting for another command that uses the same services")

@@ -10,28 +10,32 @@ class RuntimeProblem(Exception):
 class NotWritable(RuntimeProblem):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path} cannot be written ({reason}); change its owner or set KAMERPLANTER_HOME to a folder of yours."
+            f"{path} cannot be written ({reason}); "
+            "change its owner or set KAMERPLANTER_HOME to a folder of yours."
         )
 
 
 class NoRoom(RuntimeProblem):
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"The disk that holds {path} is full; free at least 500 MB there or set KAMERPLANTER_HOME to another disk."
+            f"The disk that holds {path} is full; "
+            "free at least 500 MB there or set KAMERPLANTER_HOME to a folder on another disk."
         )
 
 
 class PortTaken(RuntimeProblem):
     def __init__(self, host: str, port: int) -> None:
         super().__init__(
-            f"Port {port} on {host} is used by another program; stop that one or choose a port: ./run --port {port + 1}"
+            f"Port {port} on {host} is used by another program; "
+            f"stop that one or choose another port: ./run --port {port + 1}"
         )
 
 
 class CannotListen(RuntimeProblem):
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(
-            f"Cannot listen on {host} port {port} ({reason}); give an address of this machine and a port above 1023."
+            f"Cannot listen on {host} port {port} ({reason}); "
+            "give an address of this machine and a port from 1024 to 65535."
         )
 
 
@@ -47,8 +51,10 @@ class AlreadyRunning(RuntimeProblem):
 class NoUnprivilegedUser(RuntimeProblem):
     def __init__(self, tried: list[str]) -> None:
         super().__init__(
-            f"PostgreSQL does not run as root, and this root cannot become another user (tried {', '.join(tried)}); "
-            "start as an ordinary user, name one in KAMERPLANTER_SERVICE_USER, or set DATABASE_URL and REDIS_URL."
+            f"PostgreSQL does not run as root, and root can become no other user here "
+            f"(tried {', '.join(tried)}); "
+            "start as an ordinary user, name one in KAMERPLANTER_SERVICE_USER, "
+            "or set DATABASE_URL and REDIS_URL."
         )
 
 
@@ -56,7 +62,7 @@ class OutOfReach(RuntimeProblem):
     def __init__(self, path: Path, user: str) -> None:
         super().__init__(
             f"PostgreSQL runs as user {user} and may not enter {path}; "
-            "open its parent folders for passing through (chmod o+x), or set KAMERPLANTER_HOME to an open place."
+            "open its parent folders for passing through (chmod o+x), or set KAMERPLANTER_HOME elsewhere."
         )
 
 

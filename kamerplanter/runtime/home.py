@@ -1,8 +1,8 @@
 """KAMERPLANTER_HOME: everything one installation keeps, so that two checkouts live side by side.
 
-    secrets/      one file a secret, 0600          log/       what each process says
-    postgres/     valkey/                          data, only for the user those run as
-    runtime.json  who runs, at which addresses     lock/      held by whoever runs the services
+secrets/      one file a secret, 0600          log/       what each process says
+postgres/     valkey/                          data, only for the user those run as
+runtime.json  who runs, at which addresses     lock/      held by whoever runs the services
 """
 
 import fcntl
@@ -139,4 +139,6 @@ def explained(path: Path) -> Iterator[None]:
 def explanation(error: OSError, *, path: Path) -> NoRoom | NotWritable:
     if error.errno in {28, 122}:  # ENOSPC, EDQUOT
         return NoRoom(path)
-    return NotWritable(Path(error.filename) if isinstance(error.filename, str) else path, error.strerror or str(error))
+    return NotWritable(
+        Path(error.filename) if isinstance(error.filename, str) else path, error.strerror or str(error)
+    )

@@ -61,7 +61,8 @@ class Keeper:
             if len(ends) >= OFTEN:
                 pause_s = SLOWLY_S
                 say(
-                    f"{name} {how_it_ended(status)}, the {len(ends)}th time within a minute; what it said is in {log}. "
+                    f"{name} {how_it_ended(status)}, the {len(ends)}th time within a minute; "
+                    f"what it said is in {log}. "
                     f"Trying again every {SLOWLY_S:.0f} seconds."
                 )
             elif self.ready.is_set():

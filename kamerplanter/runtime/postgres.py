@@ -14,19 +14,20 @@ from pathlib import Path
 
 import psycopg
 
+from kamerplanter.runtime.account import Place
 from kamerplanter.runtime.errors import DidNotStart, NoRoom, UnsuitableData
 from kamerplanter.runtime.home import Home, explained
-from kamerplanter.runtime.account import Place
 from kamerplanter.runtime.processes import Program, last_line, run_to_end
 
 MAJOR = "18"
+NAME = "PostgreSQL"
 ROLE = DATABASE = "kamerplanter"
 # Who may come in, from where, and how; everything else is refused.
 _HBA = f"host all {ROLE} 127.0.0.1/32 scram-sha-256\n"
 _ENV = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
-def _settings(port: int) -> dict[str, str | int]:
+def _settings(port: int) -> dict[str, str | int | float]:
     """For a small machine that does other things too."""
     cores = os.cpu_count() or 1
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
@@ -77,7 +78,9 @@ async def make_database(home: Home, place: Place, *, say: Callable[[str], None])
                 raise UnsuitableData(data, found=found, wanted=MAJOR)
             if new_password or not tended.exists() or tended.read_text() != release:
                 clear_stale_pid(data)
-                await _as_superuser(home, place, data, DATABASE, [_role(home), "ALTER EXTENSION vector UPDATE;"])
+                await _as_superuser(
+                    home, place, data, DATABASE, [_role(home), "ALTER EXTENSION vector UPDATE;"]
+                )
                 await _as_superuser(home, place, data, "template1", ["ALTER EXTENSION vector UPDATE;"])
                 tended.write_text(release)
             return
@@ -101,7 +104,15 @@ async def make_database(home: Home, place: Place, *, say: Callable[[str], None])
 
 
 async def _initdb(home: Home, place: Place, folder: Path) -> None:
-    argv: list[str | Path] = [place.postgres_programs / "initdb", "-D", folder, "-U", "postgres", "-E", "UTF8"]
+    argv: list[str | Path] = [
+        place.postgres_programs / "initdb",
+        "-D",
+        folder,
+        "-U",
+        "postgres",
+        "-E",
+        "UTF8",
+    ]
     argv += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     argv += ["--auth-local=reject", "--auth-host=reject"]
     if await run_to_end(_one_off(home, place, argv)):
@@ -129,7 +140,7 @@ def _role(home: Home) -> str:
 
 def _one_off(home: Home, place: Place, argv: list[str | Path], *, stdin: bytes = b"") -> Program:
     return Program(
-        name="PostgreSQL",
+        name=NAME,
         argv=argv,
         env=_ENV,
         cwd=place.data / "postgres",
@@ -147,7 +158,7 @@ def _failure(home: Home) -> DidNotStart | NoRoom:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
         if b"No space left on device" in file.read():
             return NoRoom(home.path)
-    return DidNotStart("PostgreSQL", log=log, reason=last_line(log))
+    return DidNotStart(NAME, log=log, reason=last_line(log))
 
 
 def program(home: Home, place: Place, *, port: int, lock: int) -> Program:
@@ -156,7 +167,7 @@ def program(home: Home, place: Place, *, port: int, lock: int) -> Program:
     for name, value in _settings(port).items():
         argv += ["-c", f"{name}={value}"]
     return Program(
-        name="PostgreSQL",
+        name=NAME,
         argv=argv,
         env=_ENV,
         cwd=place.data / "postgres",

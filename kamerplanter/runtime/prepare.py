@@ -1,4 +1,4 @@
-"""Bring the database to what this checkout needs: migrations; on the first start the sample base and an admin.
+"""Bring the database to what this checkout needs: migrations; at first also the sample base and an admin.
 
     python -m kamerplanter.runtime.prepare [--migrate-only]
 

@@ -44,6 +44,7 @@ class Program:
 def start(program: Program) -> subprocess.Popen[bytes]:
     """Start it in a session of its own, so that Ctrl-C reaches us alone and the order of stopping is ours."""
     us = os.getpid()
+    account = program.account
 
     def follow_us_into_death() -> None:
         # After the change of user: that change clears it.
@@ -64,11 +65,9 @@ def start(program: Program) -> subprocess.Popen[bytes]:
             start_new_session=True,
             pass_fds=tuple(program.keep_open),
             preexec_fn=follow_us_into_death,
-            **(
-                {"user": program.account.uid, "group": program.account.gid, "extra_groups": []}
-                if program.account
-                else {}
-            ),
+            user=account.uid if account else None,
+            group=account.gid if account else None,
+            extra_groups=[] if account else None,
         )
     if process.stdin is not None:
         try:
@@ -86,7 +85,7 @@ async def stop(program: Program, process: subprocess.Popen[bytes]) -> None:
             return
         process.send_signal(number)
         until = time.monotonic() + patience_s
-        while process.poll() is None and time.monotonic() < until:
+        while process.poll() is None and time.monotonic() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
@@ -94,7 +93,7 @@ async def run_to_end(program: Program) -> int:
     """Run it and return its exit status; when we are cancelled it is stopped first."""
     process = start(program)
     try:
-        while process.poll() is None:
+        while process.poll() is None:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     finally:
         await stop(program, process)
@@ -112,7 +111,9 @@ def last_line(log: Path) -> str:
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
-            lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+            lines = [
+                line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()
+            ]
     except FileNotFoundError:
         return ""
     return lines[-1][:200] if lines else ""

@@ -12,24 +12,33 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
-from kamerplanter.runtime import embedded, prepare
-from kamerplanter.runtime.embedded import Service, Services, await_predecessor, choose_services, without_password
-from kamerplanter.runtime.errors import AlreadyRunning, CannotListen, DidNotStart, PortTaken, RuntimeProblem
+from kamerplanter.runtime import postgres, prepare
+from kamerplanter.runtime.embedded import (
+    Service,
+    Services,
+    await_predecessor,
+    choose_services,
+    without_password,
+)
+from kamerplanter.runtime.errors import AlreadyRunning, CannotListen, PortTaken, RuntimeProblem
 from kamerplanter.runtime.home import CHECKOUT, Home, State, explanation, trim_log
 from kamerplanter.runtime.keeper import Keeper, say
-from kamerplanter.runtime.processes import Program, last_line, run_to_end
+from kamerplanter.runtime.processes import Program
 
 TRIM_LOGS_EVERY_S = 60.0
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./run", description="Start Kamerplanter; Ctrl-C stops it.")
-    parser.add_argument("--port", type=int, default=8000, help="port of the web pages (default 8000; 0: any free one)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine)")
+    parser.add_argument(
+        "--port", type=int, default=8000, help="port of the web pages (default 8000; 0: any free one)"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine)"
+    )
     options = parser.parse_args(arguments)
     path = Path(os.environ.get("KAMERPLANTER_HOME") or CHECKOUT / "var")
     try:
@@ -88,7 +97,6 @@ class Supervisor:
                 say("Stopping")
             working.cancel()
             outcome = (await asyncio.gather(working, return_exceptions=True))[0]
-            await self.stop()
         if isinstance(outcome, Exception):
             raise outcome
         say("Stopped")
@@ -111,11 +119,11 @@ class Supervisor:
                 try:
                     services = await choose_services(self.home, lock=lock)
                     await self.start_stage([self.keeper_of(service) for service in services.embedded])
+                    self.state.embedded = [service.program.name for service in services.embedded]
+                    await self.prepare(services)
+                    # Commands join us from here on; before, they would find no tables.
                     self.state.database_url = without_password(services.database_url)
                     self.state.redis_url = without_password(services.redis_url)
-                    self.state.embedded = [service.program.name for service in services.embedded]
-                    self.write_state()
-                    await self.prepare(services)
                     await self.start_stage(self.applications(services, listener))
                     self.port = listener.getsockname()[1]
                     self.state.url = self.url()
@@ -139,22 +147,32 @@ class Supervisor:
                 raise AlreadyRunning(home=self.home.path, url=state.url, pid=state.pid)
             if not told:
                 told = True
-                say(f"Waiting for a command that uses the database (process {state.pid if state else 'unknown'})")
+                say(
+                    "Waiting for a command that uses the database"
+                    + (f" (process {state.pid})" if state else "")
+                )
             await asyncio.sleep(0.2)
         return owner
 
     def keeper_of(self, service: Service) -> Keeper:
-        return Keeper(program=service.program, answers=service.answers, before=service.before, changed=self.write_state)
+        return Keeper(
+            program=service.program, answers=service.answers, before=service.before, changed=self.write_state
+        )
 
     async def start_stage(self, keepers: list[Keeper]) -> None:
         """Start them together; return when all are ready. Raises what keeps one from starting."""
         self.stages.append(keepers)
         for keeper in keepers:
             keeper.task = asyncio.create_task(keeper.keep())
-        ready = asyncio.gather(*(keeper.ready.wait() for keeper in keepers))
         kept = [keeper.task for keeper in keepers if keeper.task]
+
+        async def all_are_ready() -> None:
+            for keeper in keepers:
+                await keeper.ready.wait()
+
+        ready = asyncio.create_task(all_are_ready())
         try:
-            await asyncio.wait({ready, *kept}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([ready, *kept], return_when=asyncio.FIRST_COMPLETED)
         finally:
             ready.cancel()
         for task in kept:
@@ -163,34 +181,19 @@ class Supervisor:
 
     async def prepare(self, services: Services) -> None:
         """Migrations, sample base, admin. Skipped where this home's own database has had them already."""
-        ours = "PostgreSQL" in self.state.embedded
-        if ours and prepare.is_prepared(self.home, step="prepared"):
+        if postgres.NAME in self.state.embedded and prepare.is_prepared(self.home, step="prepared"):
             return
-        say("Bringing the database up to date")
-        log = self.home.log("prepare")
-        status = await run_to_end(
-            Program(
-                name="Preparing the database",
-                argv=[sys.executable, "-m", "kamerplanter.runtime.prepare"],
-                env=os.environ | services.environment(self.home),
-                cwd=CHECKOUT,
-                log=log,
-                stop=[(signal.SIGTERM, 10), (signal.SIGKILL, 5)],
-                shows_output=True,
-            )
-        )
-        if status:
-            raise DidNotStart("Preparing the database", log=log, reason=last_line(log))
-        if ours:
-            prepare.note(self.home, step="prepared")
+        await bring_up_to_date(self.home, services, migrate_only=False)
 
     def applications(self, services: Services, listener: socket.socket) -> list[Keeper]:
         python = sys.executable
         web = Program(
             name="web",
             # No access log: addresses of pages can hold what people asked.
-            argv=[python, "-m", "uvicorn", "kamerplanter.asgi:application", "--fd", str(listener.fileno())]
-            + ["--lifespan", "off", "--no-access-log", "--timeout-graceful-shutdown", "5"],
+            argv=[
+                *(python, "-m", "uvicorn", "kamerplanter.asgi:application", "--fd", str(listener.fileno())),
+                *("--lifespan", "off", "--no-access-log", "--timeout-graceful-shutdown", "5"),
+            ],
             env=os.environ | services.environment(self.home) | {"PYTHONUNBUFFERED": "1"},
             cwd=CHECKOUT,
             log=self.home.log("web"),
@@ -201,8 +204,10 @@ class Supervisor:
         worker = replace(
             web,
             name="worker",
-            argv=[*celery, "worker", "--pool", "prefork", "--concurrency", "2", "--loglevel", "INFO"]
-            + ["--hostname", "worker@%h", "--without-gossip", "--without-mingle"],
+            argv=[
+                *(*celery, "worker", "--pool", "prefork", "--concurrency", "2", "--loglevel", "INFO"),
+                *("--hostname", "worker@%h", "--without-gossip", "--without-mingle"),
+            ],
             log=self.home.log("worker"),
             keep_open=(),
             # Asked nicely it finishes the task at hand; a longer one is taken up again after the next start.
@@ -231,7 +236,9 @@ class Supervisor:
         """Keep the logs short until cancelled; what a keeper cannot mend ends the watch."""
         tasks = {keeper.task for stage in self.stages for keeper in stage if keeper.task}
         while True:
-            done, _ = await asyncio.wait(tasks, timeout=TRIM_LOGS_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                tasks, timeout=TRIM_LOGS_EVERY_S, return_when=asyncio.FIRST_COMPLETED
+            )
             for task in done:
                 task.result()
             for stage in self.stages:
@@ -242,7 +249,7 @@ class Supervisor:
         """Last started, first stopped; PostgreSQL last of all, when nobody can write any more."""
         while self.stages:
             stage = self.stages.pop()
-            if any(keeper.program.name == "PostgreSQL" for keeper in stage):
+            if any(keeper.program.name == postgres.NAME for keeper in stage):
                 for keeper in reversed(stage):
                     await keeper.stop()
             else:
@@ -289,7 +296,7 @@ async def _worker_answers(redis_url: str) -> bool:
     def ping() -> bool:
         from celery import Celery
 
-        with Celery("ping", broker=redis_url, set_as_current=False) as app:
+        with Celery("ping", broker=redis_url, set_as_current=False) as app:  # type: ignore[no-untyped-call]
             return bool(app.control.ping(timeout=0.5))
 
     try:

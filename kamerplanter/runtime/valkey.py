@@ -10,6 +10,8 @@ from kamerplanter.runtime.account import Place
 from kamerplanter.runtime.home import Home
 from kamerplanter.runtime.processes import Program
 
+NAME = "Valkey"
+
 
 def url(home: Home, port: int) -> str:
     return f"redis://:{home.secret('valkey_password')}@127.0.0.1:{port}/0"
@@ -32,8 +34,8 @@ def program(home: Home, place: Place, *, port: int, lock: int) -> Program:
         "loglevel": "notice",
     }
     return Program(
-        name="Valkey",
-        # The settings come through stdin: the password belongs neither on a command line nor in a second file.
+        name=NAME,
+        # Settings through stdin: the password belongs neither on a command line nor in a second file.
         argv=[place.valkey_program, "-"],
         stdin="".join(f"{name} {value}\n" for name, value in settings.items()).encode(),
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},

@@ -15,7 +15,9 @@ class Command(BaseCommand):
     help = "Makes the user `admin` with a random password and prints it; does nothing when there is one."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--reset", action="store_true", help="give the user admin a new password and print it")
+        parser.add_argument(
+            "--reset", action="store_true", help="give the user admin a new password and print it"
+        )
 
     def handle(self, *args: Any, reset: bool, **options: Any) -> None:
         users = get_user_model()
