@@ -160,18 +160,14 @@ async def start_service(service: Service) -> subprocess.Popen[bytes]:
 
 
 async def bring_up_to_date(home: Home, services: Services, *, migrate_only: bool) -> None:
-    """Run `prepare` against the services; what it did is noted for databases of this home. Raises DidNotStart."""
+    """Run `prepare` on these services, and note it where the database is this home's. Raises DidNotStart."""
     log = home.log("prepare")
+    options = ["--migrate-only"] if migrate_only else []
     name = "Preparing the database"
     say("Bringing the database up to date")
     program = Program(
         name=name,
-        argv=[
-            sys.executable,
-            "-m",
-            "kamerplanter.runtime.prepare",
-            *(["--migrate-only"] if migrate_only else []),
-        ],
+        argv=[sys.executable, "-m", "kamerplanter.runtime.prepare", *options],
         env=os.environ | services.environment(home),
         cwd=CHECKOUT,
         log=log,

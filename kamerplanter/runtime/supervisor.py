@@ -20,6 +20,7 @@ from kamerplanter.runtime.embedded import (
     Service,
     Services,
     await_predecessor,
+    bring_up_to_date,
     choose_services,
     without_password,
 )

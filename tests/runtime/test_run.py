@@ -38,7 +38,8 @@ def count_users(home: Path) -> str:
 
 def database_url(one: Run) -> str:
     password = (one.home / "secrets" / "database_password").read_text()
-    return one.state["database_url"].replace("://", f"://kamerplanter:{password}@")
+    url: str = one.state["database_url"]
+    return url.replace("://", f"://kamerplanter:{password}@")
 
 
 class TestRunning:
