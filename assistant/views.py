@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -64,9 +65,10 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "assistant/home.html", _home_context(request))
 
 
-@require_POST
 async def ask_question(request: HttpRequest) -> HttpResponse:
     """The form without a socket: begin the answer, and show the conversation it is written into."""
+    if request.method != "POST":
+        return redirect("home")
     user = await request.auser()
     if not isinstance(user, User):
         return redirect("login")
@@ -180,6 +182,7 @@ def source_page(request: HttpRequest, version_id: int) -> HttpResponse:
         "extracted": extracted,
         "active": active,
         "stretch": stretch,
+        "back": _conversation_citing(request, version, chunk_id),
         "is_lost": bool(chunk_id) and stretch is None,
         "part": part_of(extracted=extracted, stretch=stretch, at=_number(request.GET.get("at", "")) or 0),
     }
@@ -205,11 +208,12 @@ def _asked_in_vain(
     request: HttpRequest, conversation_id: int | None, question: str, error: str
 ) -> HttpResponse:
     """The page again, with what was typed and what is wrong with it."""
-    asked = {"question": question, "error": error}
     if conversation_id is None:
-        return render(request, "assistant/home.html", _home_context(request) | asked, status=422)
-    context = _conversation_context(request, conversation_id) | asked
-    return render(request, "assistant/conversation.html", context, status=422)
+        template, context, here = "assistant/home.html", _home_context(request), reverse("home")
+    else:
+        template, context = "assistant/conversation.html", _conversation_context(request, conversation_id)
+        here = reverse("conversation", args=[conversation_id])
+    return render(request, template, context | {"question": question, "error": error, "here": here}, status=422)
 
 
 def _home_context(request: HttpRequest) -> dict[str, object]:
@@ -230,9 +234,21 @@ def _conversation_context(request: HttpRequest, conversation_id: int) -> dict[st
     return {
         "conversation": conversation,
         "shown_turns": shown_turns(turns),
+        "blank": ShownTurn(turn=Turn(pk=0, conversation=conversation), html="", sources=[], failure=""),
         "is_streaming": any(turn.state == Turn.State.STREAMING for turn in turns),
         "max_chars": MAX_QUESTION_CHARS,
     }
+
+
+def _conversation_citing(request: HttpRequest, version: DocumentVersion, chunk_id: str) -> str:
+    """Where the person last had this passage cited; empty if nowhere."""
+    citation = (
+        Citation.objects.select_related("turn__conversation")
+        .filter(chunk_id=chunk_id, version=version, turn__conversation__user=_user(request))
+        .order_by("-pk")
+        .first()
+    )
+    return f"{citation.turn.conversation.get_absolute_url()}#turn-{citation.turn_id}" if citation else ""
 
 
 async def _forget(turn_ids: list[int]) -> None:
