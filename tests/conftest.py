@@ -28,6 +28,16 @@ SHARED = ROOT.parent / "shared" / "data"
 PASSWORD = "correct horse battery staple"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def flush_reaches_every_table() -> None:
+    """Between tests, tables that Django has no model of (the vectors) are emptied along with the others."""
+    operations = type(connection.ops)
+    flush = operations.sql_flush
+    operations.sql_flush = lambda self, style, tables, **options: flush(
+        self, style, tables, **{**options, "allow_cascade": True}
+    )
+
+
 @pytest.fixture(autouse=True)
 def files_folder(settings, tmp_path) -> Path:
     """Every test stores uploads in a folder of its own."""
