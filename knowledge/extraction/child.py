@@ -195,7 +195,7 @@ def _answer(request: dict[str, Any], source: int, limits: ExtractionLimits) -> b
 
 
 def _warm_up() -> None:
-    """Compile and load on the text formats what else each fork would; kreuzberg would start threads."""
+    """Compile and load on text what else each fork would; kreuzberg would start threads."""
     for file_name, text in WARM_UP:
         read(text.encode(), file_name=file_name, password=None, limits=DEFAULT)
     gc.collect()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import math
 import re
+from typing import NamedTuple
 
 from charset_normalizer import from_bytes
 
@@ -29,42 +30,7 @@ SAMPLE_BYTES = 65_536
 # Russian about 3, Russian in the wrong code page 8 and more.
 READS_BADLY = 5.0
 
-# Frequency of letters per 1000 in running Russian.
-RUSSIAN = {
-    "о": 110,
-    "е": 85,
-    "а": 80,
-    "и": 74,
-    "н": 67,
-    "т": 63,
-    "с": 55,
-    "р": 47,
-    "в": 45,
-    "л": 44,
-    "к": 35,
-    "м": 32,
-    "д": 30,
-    "п": 28,
-    "у": 26,
-    "я": 20,
-    "ы": 19,
-    "ь": 17,
-    "г": 17,
-    "з": 16,
-    "б": 16,
-    "ч": 14,
-    "й": 12,
-    "х": 10,
-    "ж": 9,
-    "ш": 7,
-    "ю": 6,
-    "ц": 5,
-    "щ": 4,
-    "э": 3,
-    "ф": 3,
-    "ъ": 1,
-    "ё": 1,
-}
+RUSSIAN_BY_FREQUENCY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё"
 GERMAN = frozenset("äöüß")
 WESTERN = frozenset("éèêëàâáçñíîïóôúûùæøåãõœìòÿ")
 CENTRAL = frozenset("ąćčďęěłńňőřśšťůűźżžýđ")
@@ -73,8 +39,14 @@ CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 WORD_OR_MARKS = re.compile(r"[^\W\d_]+|[^\x00-\x7f\w]+|[^\x00-\x7f]")
 
 
-def decode(data: bytes, *, declared: str | None = None) -> tuple[str, str] | None:
-    """Return (text, encoding), or None where the bytes are no text in any encoding.
+class Decoded(NamedTuple):
+    text: str
+    encoding: str
+    warnings: tuple[str, ...] = ()
+
+
+def decode(data: bytes, *, declared: str | None = None) -> Decoded | None:
+    """Return the text and its encoding, or None where the bytes are no text in any encoding.
 
     declared is the encoding that the file itself names (HTML meta, XML prolog); it is taken if
     the bytes agree with it. Zero bytes within text are kept here; cleaning drops them.
@@ -82,21 +54,21 @@ def decode(data: bytes, *, declared: str | None = None) -> tuple[str, str] | Non
     for mark, encoding in BOMS:
         if data.startswith(mark):
             try:
-                return data[len(mark) :].decode(encoding), encoding
+                return Decoded(data[len(mark) :].decode(encoding), encoding)
             except UnicodeDecodeError:
                 if encoding != "utf-8":
-                    return data[len(mark) :].decode(encoding, "ignore"), encoding
+                    return Decoded(data[len(mark) :].decode(encoding, "ignore"), encoding)
                 data = data[len(mark) :]  # a wrong mark in front of a code page
     wide = _decode_wide(data)
     if wide is not None:
         return wide
-    text = _decode_utf8(data)
-    if text is not None:
-        return None if _is_binary(text) else (text, "utf-8")
+    found = _decode_utf8(data)
+    if found is not None:
+        return None if _is_binary(found.text) else found
     if declared:
         text = _decode_strictly(data, _web_name(declared))
         if text is not None and not _is_binary(text) and strangeness(_sample(text)) < 2 * READS_BADLY:
-            return text, _web_name(declared)
+            return Decoded(text, _web_name(declared))
     return _decode_code_page(data)
 
 
@@ -134,8 +106,9 @@ def strangeness(text: str) -> float:
 
 def _cost_of_letter(character: str) -> float:
     small = character.lower()
-    if small in RUSSIAN:
-        return _RUSSIAN_COST[small]
+    rank = RUSSIAN_BY_FREQUENCY.find(small)
+    if rank >= 0:
+        return 2.2 + 0.13 * rank
     if small in GERMAN:
         return 1.3
     if small in WESTERN:
@@ -143,11 +116,6 @@ def _cost_of_letter(character: str) -> float:
     if small in CENTRAL:
         return 3.8
     return 7.0
-
-
-_RUSSIAN_COST: dict[str, float] = {
-    letter: 6.9 - 1.0 * (per_mille**0.5) / 2.2 for letter, per_mille in RUSSIAN.items()
-}
 
 
 def _cost_of_marks(text: str, start: int, marks: str) -> float:
@@ -172,18 +140,20 @@ def _cost_of_marks(text: str, start: int, marks: str) -> float:
     return 7.0 * len(marks)
 
 
-def _decode_utf8(data: bytes) -> str | None:
+def _decode_utf8(data: bytes) -> Decoded | None:
     """UTF-8, also where a few bytes of it are broken; code pages hardly ever make its sequences."""
     text = _decode_strictly(data, "utf-8")
-    if text is None:
-        damaged = data.decode("utf-8", "replace")
-        broken = damaged.count("\ufffd")
-        whole = sum(character > "\x7f" for character in damaged) - broken
-        text = damaged if whole > 20 * broken else None
-    return text
+    if text is not None:
+        return Decoded(text, "utf-8")
+    text = data.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    whole = sum(character > "\x7f" for character in text) - broken
+    if whole <= 5 * broken:
+        return None
+    return Decoded(text, "utf-8", (f"{broken} bytes were no valid UTF-8",))
 
 
-def _decode_wide(data: bytes) -> tuple[str, str] | None:
+def _decode_wide(data: bytes) -> Decoded | None:
     """UTF-16 or UTF-32 without a mark: there, bytes below 0x20 are the halves of letters."""
     if not re.search(rb"[\x00-\x06\x0e-\x1a]", data[:SAMPLE_BYTES]):
         return None
@@ -197,18 +167,20 @@ def _decode_wide(data: bytes) -> tuple[str, str] | None:
             continue
         usable = len(data) - len(data) % width
         text = _decode_strictly(data[:usable], encoding)
-        if text is None or CONTROL.search(text[:SAMPLE_BYTES]):
+        sample = (text or "")[:SAMPLE_BYTES]
+        if text is None or CONTROL.search(sample.replace("\x00", "")):
             continue
-        sample = text[:SAMPLE_BYTES]
-        plain = sum(c < "\x80" or "\xa0" <= c <= "ӿ" or "‐" <= c <= "⋿" for c in sample) / len(sample)
+        plain = sum("\x00" < c < "\x80" or "\xa0" <= c <= "ӿ" or "‐" <= c <= "⋿" for c in sample) / len(
+            sample
+        )
         readings.append((plain, text, encoding))
     if not readings:
         return None
     plain, text, encoding = max(readings, key=lambda reading: reading[0])
-    return (text, encoding) if plain > 0.7 else None
+    return Decoded(text, encoding) if plain > 0.7 else None
 
 
-def _decode_code_page(data: bytes) -> tuple[str, str] | None:
+def _decode_code_page(data: bytes) -> Decoded | None:
     readings: list[tuple[float, str, str]] = []
     for encoding in CODE_PAGES:
         text = _decode_strictly(data, encoding)
@@ -222,13 +194,13 @@ def _decode_code_page(data: bytes) -> tuple[str, str] | None:
         readings.append((strangeness(_sample(text)), text, encoding))
     cost, reading, encoding = min(readings, key=lambda reading: reading[0], default=(math.inf, "", ""))
     if cost <= READS_BADLY:
-        return reading, encoding
+        return Decoded(reading, encoding)
     guess = from_bytes(data[:SAMPLE_BYTES]).best()
     if guess is not None and guess.encoding not in ("utf_8", "ascii"):
         text = data.decode(guess.encoding, "ignore")
         if not _is_binary(text):
-            return text, codecs.lookup(guess.encoding).name
-    return (reading, encoding) if cost <= 2 * READS_BADLY else None
+            return Decoded(text, codecs.lookup(guess.encoding).name)
+    return Decoded(reading, encoding) if cost <= 2 * READS_BADLY else None
 
 
 def _sample(text: str) -> str:

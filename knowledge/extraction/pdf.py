@@ -30,6 +30,22 @@ MAX_BOOKMARKS = 10_000
 SUSPENDED = re.compile(r"(?:und|oder|bzw|bis|sowie|and|or|to|и|или)\b")
 
 
+def _without_system_fonts() -> Any:
+    """Start PDFium anew without the machine's fonts, so that their widths part no words elsewhere.
+
+    Returns what has to stay alive as long as the library.
+    """
+    pdfium.FPDF_DestroyLibrary()
+    nowhere = ctypes.create_string_buffer(b"/nonexistent")
+    paths = (ctypes.POINTER(ctypes.c_char) * 2)(ctypes.cast(nowhere, ctypes.POINTER(ctypes.c_char)), None)
+    config = pdfium.FPDF_LIBRARY_CONFIG(version=2, m_pUserFontPaths=paths)
+    pdfium.FPDF_InitLibraryWithConfig(config)
+    return nowhere, paths, config
+
+
+_KEPT_ALIVE = _without_system_fonts()
+
+
 def read(data: bytes, *, password: str | None, max_chars: int) -> tuple[str, tuple[int, ...], dict[str, Any]]:
     """Return (cleaned text, offset of each page, metadata).
 

@@ -90,7 +90,7 @@ def _read_text(data: bytes, *, file_name: str, limits: ExtractionLimits) -> Extr
     decoded = decode(data, declared=declared_encoding(data))
     if decoded is None:
         raise UnsupportedFormat(media_type="application/octet-stream")
-    raw, encoding = decoded
+    raw, encoding, warnings = decoded
     media_type = sniff_text(raw, file_name=file_name)
     if media_type == EML:
         return _read_office(data, EML, limits=limits)
@@ -101,7 +101,13 @@ def _read_text(data: bytes, *, file_name: str, limits: ExtractionLimits) -> Extr
         if not text.strip():
             raise NoText()
         return _extracted(
-            text, HTML, "kreuzberg", metadata={"encoding": encoding}, title=title, language=language
+            text,
+            HTML,
+            "kreuzberg",
+            metadata={"encoding": encoding},
+            title=title,
+            language=language,
+            warnings=warnings,
         )
     text = _bounded(clean(raw), limits=limits)
     if not text.strip():
@@ -109,13 +115,14 @@ def _read_text(data: bytes, *, file_name: str, limits: ExtractionLimits) -> Extr
     if media_type == YAML:
         return read_guide(raw, file_name=file_name, extractor_version=_version_of("guide"))
     front: dict[str, Any] = {}
-    warnings: tuple[str, ...] = ()
     if media_type == MARKDOWN:
-        front, text, warnings = split_front_matter(text)
+        front, text, more = split_front_matter(text)
+        warnings += more
         if not text.strip():
             raise NoText()
     elif media_type in (CSV, TSV):
-        text, warnings = _read_table(text, delimiters="\t" if media_type == TSV else ",;\t|")
+        text, more = _read_table(text, delimiters="\t" if media_type == TSV else ",;\t|")
+        warnings += more
     front = {**front, "encoding": encoding} if encoding != "utf-8" else front
     return _extracted(
         text,

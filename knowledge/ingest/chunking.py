@@ -7,6 +7,7 @@ words, so that the cost is linear and no text is tokenised twice.
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -228,6 +229,8 @@ class _Cutter:
             offsets: Iterable[int] = sentence_starts(text, start, end)
         else:
             offsets = _line_starts(text, start, end, items_only=block.kind == "list")
+        if block.header:
+            offsets = itertools.islice(offsets, 2, None)  # header and rule go with the first row
         previous = block.body
         for offset in offsets:
             index = bisect_left(words.starts, offset)
@@ -287,7 +290,7 @@ class _Cutter:
     def _cut_of(self, first: int, held: list[_Piece]) -> _Cut:
         metadata: dict[str, Any] = {}
         for piece in held:
-            if piece.block.header and piece.first > piece.block.body:
+            if piece.block.header and piece.block.body < first:
                 metadata["table_header"] = piece.block.header
                 break
         return _Cut(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 # What may end a sentence, then blanks, then what may begin one.
 CANDIDATE = re.compile(r"([.!?…:]+)([\"”“»’')\]*_]*)\s+(?=[\"„“«‚‘(\[*_–—-]*\s?[^\W_])")
-WORD_BEFORE = re.compile(r"[^\W\d_]+(?:[.-][^\W\d_]+)*\Z|\d+\Z")
+WORD_BEFORE = re.compile(r"[^\W\d_]+(?:[.-][^\W\d_]+)*\Z|(?<!\w)\d+\Z")
 # Without their last dot, in small letters. Single letters (initials, "z. B.", "т. е.") need no entry.
 _ABBREVIATED = """
 abb abs abschn allg anm art aufl bd bzgl bzw ca dgl dipl dr etc evtl exkl fa ff frl geb gem ggf ggü hr hrsg
@@ -18,6 +18,7 @@ approx cf ed eds eg e.g ie i.e est fig figs inc jr ltd mr mrs ms op pp sec sr st
 см соч ср стр табл тел т.е т.д т.п т.к т.н тыс ул утв экз
 """
 ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+UNITS = frozenset("lgmл")  # the single letters that do end sentences: "5 g je l. Mehr schadet."
 
 
 def sentence_starts(text: str, start: int, end: int) -> Iterator[int]:
@@ -34,12 +35,9 @@ def sentence_starts(text: str, start: int, end: int) -> Iterator[int]:
         if stop == "." and "\n\n" not in match.group():
             before = WORD_BEFORE.search(text, max(start, match.start() - 30), match.start())
             word = before.group().lower() if before else ""
-            if (
-                len(word) == 1
-                or word in ABBREVIATIONS
-                or (word.isdigit() and len(word) < 3)
-                or after.islower()
-            ):
+            single = len(word) == 1 and word not in UNITS
+            ordinal = word.isdigit() and len(word) < 3
+            if single or ordinal or word in ABBREVIATIONS or after.islower():
                 continue
         elif after.islower() and stop != ":":
             continue
