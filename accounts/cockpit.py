@@ -55,7 +55,7 @@ class Cockpit(UnfoldAdminSite):
             return redirect_to_login(target, resolve_url(settings.LOGIN_URL))
         if self.has_permission(request):
             return redirect(target)
-        context = {"title": _("Not for you yet"), "site_title": self.site_title, "target": target}
+        context = {**self.each_context(request), "title": _("Not for you yet")}
         return TemplateResponse(request, "admin/no_access.html", context, status=403)
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:

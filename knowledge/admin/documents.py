@@ -16,7 +16,7 @@ from django.http import (
 )
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as translate
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from knowledge.activation import request_activation
@@ -104,10 +104,10 @@ class DocumentAdmin(ScopedAdmin):
         if document.state != Document.State.LISTED:
             return state_chip(document.state, document.get_state_display())
         if document.latest_state == DocumentVersion.State.FAILED:
-            return state_chip("FAILED", translate("failed"))
+            return state_chip("FAILED", gettext("failed"))
         if document.latest_state == DocumentVersion.State.PENDING:
-            return state_chip("RUNNING", translate("being indexed"))
-        return state_chip("COMPLETED", translate("live")) if document.live_number else state_chip("", "–")
+            return state_chip("RUNNING", gettext("being indexed"))
+        return state_chip("COMPLETED", gettext("live")) if document.live_number else state_chip("", "–")
 
     @admin.display(description=_("last change"), ordering="changed_at")
     def last_change(self, document: Any) -> Any:
@@ -145,7 +145,7 @@ class DocumentAdmin(ScopedAdmin):
         return self.page(
             request,
             "admin/knowledge/upload.html",
-            title=translate("Upload documents"),
+            title=gettext("Upload documents"),
             form=form,
             max_bytes=settings.KNOWLEDGE_MAX_UPLOAD_BYTES,
             max_size=size_limit_text(),
@@ -188,13 +188,13 @@ class DocumentAdmin(ScopedAdmin):
     def results_view(self, request: HttpRequest, batch: str) -> HttpResponse:
         rows = kept_rows(request.session, batch=batch)
         if not rows:
-            messages.info(request, translate("The results of this upload are gone. Here are all documents."))
+            messages.info(request, gettext("The results of this upload are gone. Here are all documents."))
             return HttpResponseRedirect(reverse("admin:knowledge_document_changelist"))
         jobs = IngestJob.objects.in_bulk([row.job for row in rows if row.job is not None])
         return self.page(
             request,
             "admin/knowledge/upload_results.html",
-            title=translate("What became of the files"),
+            title=gettext("What became of the files"),
             rows=[(row, jobs.get(row.job) if row.job else None) for row in rows],
             refused=sum(row.outcome == REFUSED for row in rows),
         )
@@ -207,7 +207,7 @@ class DocumentAdmin(ScopedAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """The document's page, with its versions as a timeline."""
-        return self.document_page(request, self.owned(request, object_id), form=NewVersionForm())
+        return self.document_page(request, self.owned(request, object_id), form=NewVersionForm(label_suffix=""))
 
     def document_page(
         self, request: HttpRequest, document: Document, *, form: NewVersionForm, status: int = 200
@@ -238,7 +238,7 @@ class DocumentAdmin(ScopedAdmin):
         document: Document = self.owned(request, document_id)
         if not may_edit_scope(editor(request), document.scope):
             return self.refused(request, document)
-        form = NewVersionForm(request.POST, request.FILES)
+        form = NewVersionForm(request.POST, request.FILES, label_suffix="")
         if not form.is_valid():
             return self.document_page(request, document, form=form, status=400)
         values = form.cleaned_data
@@ -251,11 +251,11 @@ class DocumentAdmin(ScopedAdmin):
         elif row.job is not None:
             return HttpResponseRedirect(reverse("admin:knowledge_ingestjob_change", args=[row.job]))
         else:
-            messages.info(request, translate("Nothing to do: exactly this content is live already."))
+            messages.info(request, gettext("Nothing to do: exactly this content is live already."))
         return HttpResponseRedirect(document_link(document.pk))
 
     def refused(self, request: HttpRequest, document: Document) -> HttpResponse:
-        messages.error(request, translate("You may look at this document, but not change it."))
+        messages.error(request, gettext("You may look at this document, but not change it."))
         return HttpResponseRedirect(document_link(document.pk))
 
     def activate_view(self, request: HttpRequest, document_id: int, number: int) -> HttpResponse:
@@ -278,7 +278,7 @@ class DocumentAdmin(ScopedAdmin):
         return self.page(
             request,
             "admin/knowledge/version_text.html",
-            title=translate("Extracted text"),
+            title=gettext("Extracted text"),
             original=version.document,
             **version_pages.text_context(version, start=request.GET.get("from", "")),
         )
@@ -288,7 +288,7 @@ class DocumentAdmin(ScopedAdmin):
         return self.page(
             request,
             "admin/knowledge/version_chunks.html",
-            title=translate("Passages"),
+            title=gettext("Passages"),
             original=version.document,
             **version_pages.chunks_context(version, page=request.GET.get("page", "")),
         )

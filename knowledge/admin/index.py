@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as translate
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from knowledge.admin.access import ScopedAdmin, editor, may_govern_scope, scopes_edited_by, told
@@ -69,7 +69,7 @@ class IndexVersionAdmin(ScopedAdmin):
         "scope",
         "standing",
         "document_count",
-        "chunk_count",
+        "passages",
         "root",
         "made_by",
         "created_at",
@@ -93,8 +93,12 @@ class IndexVersionAdmin(ScopedAdmin):
     @admin.display(description=_("state"))
     def standing(self, version: Any) -> SafeString:
         if version.pk == version.live_id:
-            return state_chip("COMPLETED", translate("live"))
-        return state_chip("", translate("earlier"))
+            return state_chip("COMPLETED", gettext("live"))
+        return state_chip("", gettext("earlier"))
+
+    @admin.display(description=_("passages"), ordering="chunk_count")
+    def passages(self, version: IndexVersion) -> int:
+        return version.chunk_count
 
     @admin.display(description=_("root hash"), ordering="root_hash")
     def root(self, version: IndexVersion) -> SafeString:
@@ -154,7 +158,7 @@ class IndexVersionAdmin(ScopedAdmin):
         return self.page(
             request,
             "admin/knowledge/reindex.html",
-            title=translate("Reindex"),
+            title=gettext("Reindex"),
             scope=scope,
             live=live,
             compared=settings_compared(live.settings) if live else [],

@@ -11,7 +11,7 @@ from django.utils.formats import localize
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.translation import gettext as translate
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
@@ -141,7 +141,7 @@ class IngestJobAdmin(ScopedAdmin):
         except KnowledgeError as error:
             messages.error(request, told(error))
         else:
-            messages.success(request, translate("The job is being cancelled."))
+            messages.success(request, gettext("The job is being cancelled."))
         return HttpResponseRedirect(job_link(job))
 
     def retry_view(self, request: HttpRequest, job_id: int) -> HttpResponse:
@@ -155,9 +155,9 @@ class IngestJobAdmin(ScopedAdmin):
         except KnowledgeError as error:
             messages.error(request, told(error))
             return HttpResponseRedirect(job_link(job))
-        messages.success(request, translate("The job has been queued again."))
+        messages.success(request, gettext("The job has been queued again."))
         return HttpResponseRedirect(job_link(again))
 
     def refused(self, request: HttpRequest, job: IngestJob) -> HttpResponse:
-        messages.error(request, translate("You may look at this job, but not steer it."))
+        messages.error(request, gettext("You may look at this job, but not steer it."))
         return HttpResponseRedirect(job_link(job))

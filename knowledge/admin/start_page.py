@@ -8,7 +8,7 @@ from django.db.models.functions import TruncDate
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.translation import gettext as translate
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from knowledge.admin.access import scopes_edited_by
@@ -32,7 +32,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     documents = Document.objects.filter(scope__in=scopes, state=Document.State.LISTED)
     return {
         **context,
-        "title": translate("Overview"),
+        "title": gettext("Overview"),
         "scopes": scopes,
         "document_count": documents.filter(versions__active=True).count(),
         "chunk_count": sum(scope.live.chunk_count for scope in scopes if scope.live),
@@ -46,7 +46,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         .count(),
         "alive": liveness(),
         "bars": stacked_bars(
-            job_days(jobs), sentence=translate("%(label)s: %(completed)s completed, %(failed)s failed")
+            job_days(jobs), sentence=gettext("%(label)s: %(completed)s completed, %(failed)s failed")
         ),
         "chart_width": WIDTH,
         "chart_height": HEIGHT,

@@ -178,6 +178,6 @@ function guardSize(form) {
     window.addEventListener("pageshow", () => { button.disabled = false; });
 }
 
-document.documentElement.classList.add("k-scripted");
+document.documentElement.dataset.scripted = "";
 document.querySelectorAll("[data-upload]").forEach((form) => new Upload(form));
 document.querySelectorAll("[data-upload-one]").forEach(guardSize);
