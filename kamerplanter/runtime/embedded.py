@@ -75,6 +75,8 @@ async def choose_services(home: Home, *, lock: int) -> Services:
     if not database_url or not redis_url:
         place = place_services(home)
         if not database_url:
+            for name in [name for name in os.environ if name.startswith("PG")]:
+                del os.environ[name]  # meant for another server; each would change how ours is reached
             await postgres.make_database(home, place, say=say)
             port = _free_port()
             at = database_url = postgres.url(home, port)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import TextIO
 
 from kamerplanter.runtime.errors import DidNotStart
+from kamerplanter.runtime.home import trim_log
 from kamerplanter.runtime.processes import Program, how_it_ended, last_line, start, stop
 
 # Seconds before the next start, by how many ends the last minute saw.
@@ -17,6 +18,7 @@ WINDOW_S = 60.0
 OFTEN = 5
 SLOWLY_S = 30.0
 TRIES_AT_FIRST = 4
+SILENT_S = 60.0
 
 
 def say(text: str, *, to: TextIO | None = None) -> None:
@@ -46,6 +48,7 @@ class Keeper:
         ends: deque[float] = deque()
         while True:
             self.before()
+            trim_log(self.program.log)
             self.log_starts_at = self.program.log.stat().st_size if self.program.log.exists() else 0
             self.process = start(self.program)
             self.changed()
@@ -73,8 +76,14 @@ class Keeper:
         """Wait for its end; mark it ready, and say that it is back, once it answers."""
         process = self.process
         assert process is not None
-        answered = False
+        answered = told = False
+        since = time.monotonic()
         while process.poll() is None:
+            if not (answered or told) and time.monotonic() - since > SILENT_S:
+                told = True
+                say(
+                    f"{self.program.name} has not answered for {SILENT_S:.0f} seconds; see {self.program.log}"
+                )
             if not answered and await self.answers() and process.poll() is None:
                 answered = True
                 self.ready.set()

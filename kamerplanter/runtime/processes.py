@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kamerplanter.runtime.account import Account
-from kamerplanter.runtime.home import explained, trim_log
+from kamerplanter.runtime.home import explained
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -53,7 +53,6 @@ def start(program: Program) -> subprocess.Popen[bytes]:
             if os.getppid() != us:
                 os._exit(1)
 
-    trim_log(program.log)
     with explained(program.log), program.log.open("ab") as log:
         process = subprocess.Popen(
             [str(part) for part in program.argv],

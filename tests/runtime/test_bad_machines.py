@@ -192,6 +192,17 @@ def test_root_names_a_user_that_is_not_there(home: Path) -> None:
     says(start(home, KAMERPLANTER_SERVICE_USER="no-such-user"), "no-such-user", "KAMERPLANTER_SERVICE_USER")
 
 
+def test_root_that_can_become_nobody_else(home: Path) -> None:
+    """As in a container whose only user is root."""
+    alone = ["unshare", "--user", "--map-root-user"]
+    if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody make such a container")
+    done = subprocess.run(
+        [*alone, CHECKOUT / "run"], env=bare_environment(home), capture_output=True, text=True, timeout=60
+    )
+    says(done, "PostgreSQL does not run as root", "KAMERPLANTER_SERVICE_USER", "DATABASE_URL")
+
+
 @pytest.mark.skipif(not ROOT, reason="only root can mount a small disk")
 def test_full_disk(home: Path) -> None:
     home.mkdir()

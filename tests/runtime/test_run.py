@@ -143,6 +143,19 @@ class TestRunning:
 
         until(worker_answers)
 
+    def test_what_keeps_ending_is_named_with_its_log(self, running: Run) -> None:
+        said_before = running.said()
+
+        def named() -> bool:
+            pid = running.processes["beat"]
+            if alive(pid):
+                os.kill(pid, signal.SIGKILL)
+            return "Trying again every 30 seconds" in running.said()[len(said_before) :]
+
+        until(named)
+        assert f"what it said is in {running.home / 'log' / 'beat.log'}" in running.said()[len(said_before) :]
+        assert running.answers()
+
     def test_help_and_checks_need_no_services_and_print_only_theirs(self, home: Path) -> None:
         done = manage(home, "--help")
         assert done.returncode == 0
