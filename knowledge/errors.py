@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 
@@ -104,9 +105,13 @@ class TooLarge(ExtractionFailed):
     sentence = _("The file is too large: more than %(limit)s.")
     advice = _("Split the document, or leave out what is not text.")
 
-    def __init__(self, *, limit: str) -> None:
-        self.limit = limit
-        super().__init__(limit=limit)
+    def __init__(self, *, limit: str, amount: int) -> None:
+        """limit is a translatable template with %(amount)s in it."""
+        self.limit = limit % {"amount": amount}
+        super().__init__(limit=limit, amount=amount)
+
+    def __str__(self) -> str:
+        return str(self.sentence) % {"limit": gettext(self.fields["limit"]) % self.fields}
 
 
 class TookTooLong(ExtractionFailed):
@@ -140,9 +145,13 @@ class InvalidGuide(ExtractionFailed):
     sentence = _("The YAML file is not a valid guide: %(reason)s.")
     advice = _("A guide needs a title and chunks, each with its own id, a title and content.")
 
-    def __init__(self, *, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason=reason)
+    def __init__(self, *, reason: str, **values: str | int) -> None:
+        """reason is a translatable template, filled with values."""
+        self.reason = reason % values
+        super().__init__(reason=reason, **values)
+
+    def __str__(self) -> str:
+        return str(self.sentence) % {"reason": gettext(self.fields["reason"]) % self.fields}
 
 
 class ExtractorCrashed(ExtractionFailed):

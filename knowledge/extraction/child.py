@@ -22,6 +22,8 @@ import time
 from dataclasses import asdict
 from typing import IO, Any
 
+from django.utils.translation import gettext_noop as _
+
 from knowledge.errors import ExtractionFailed, ExtractorCrashed, TooLarge
 from knowledge.extraction.extracted import DEFAULT, MIB, ExtractionLimits
 from knowledge.extraction.reading import read
@@ -178,7 +180,7 @@ def _answer(request: dict[str, Any], source: int, limits: ExtractionLimits) -> b
     """Return the outcome as JSON: {"extracted": ...} or {"failed": code, "fields": ...}."""
     try:
         if os.fstat(source).st_size > limits.file_bytes:
-            raise TooLarge(limit=f"{limits.file_bytes // MIB} MB")
+            raise TooLarge(limit=_("%(amount)s MB"), amount=limits.file_bytes // MIB)
         with os.fdopen(source, "rb") as file:
             data = file.read()
         extracted = read(data, file_name=request["file_name"], password=request["password"], limits=limits)

@@ -9,9 +9,12 @@ import zlib
 from io import BytesIO
 from pathlib import PurePath
 
+from django.utils.translation import gettext_noop as _
+
 from knowledge.errors import Damaged, Encrypted, TooLarge
 from knowledge.extraction.extracted import MIB, ExtractionLimits
 
+MAX_PARTS = 10_000
 OOXML = "application/vnd.openxmlformats-officedocument."
 PDF = "application/pdf"
 DOCX = OOXML + "wordprocessingml.document"
@@ -150,9 +153,9 @@ def _sniff_zip(data: bytes, *, limits: ExtractionLimits) -> str:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = archive.infolist()
             if sum(member.file_size for member in members) > limits.unpacked_bytes:
-                raise TooLarge(limit=f"{limits.unpacked_bytes // MIB} MB unpacked")
-            if len(members) > 10_000:
-                raise TooLarge(limit="10000 parts")
+                raise TooLarge(limit=_("%(amount)s MB unpacked"), amount=limits.unpacked_bytes // MIB)
+            if len(members) > MAX_PARTS:
+                raise TooLarge(limit=_("%(amount)s parts"), amount=MAX_PARTS)
             if any(member.flag_bits & 0x1 for member in members):
                 raise Encrypted()
             names = {member.filename for member in members}

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 import yaml
+from django.utils.translation import gettext_noop as _
 
 from knowledge.errors import InvalidGuide
 from knowledge.extraction.cleaning import clean
@@ -17,12 +18,16 @@ from knowledge.extraction.extracted import Entry, Extracted
 MAX_DEPTH = 40
 MAX_NODES = 100_000
 FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-NEEDS = "it needs a title and a list of chunks, each with id, title and content"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Bomb(yaml.YAMLError):
-    """Nested too deep, or more nodes than a text can have once its aliases are followed."""
+    """Nested too deep, or more values than a text can have once its aliases are followed."""
+
+    def __init__(self, reason: str, amount: int) -> None:
+        super().__init__(reason % {"amount": amount})
+        self.reason = reason
+        self.amount = amount
 
 
 def load_yaml(text: str) -> Any:
@@ -35,14 +40,14 @@ def load_yaml(text: str) -> Any:
     for event in yaml.parse(text, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise _Bomb(f"nested more than {MAX_DEPTH} levels deep")
+            raise _Bomb(_("it is nested more than %(amount)s levels deep"), MAX_DEPTH)
     return _plain(yaml.load(text, Loader=LOADER), [MAX_NODES], 0)
 
 
 def _plain(value: Any, budget: list[int], depth: int) -> Any:
     budget[0] -= 1
     if budget[0] < 0 or depth > MAX_DEPTH:
-        raise _Bomb(f"more than {MAX_NODES} values once its aliases are followed")
+        raise _Bomb(_("it has more than %(amount)s values once its aliases are followed"), MAX_NODES)
     if isinstance(value, dict):
         return {clean(str(key)): _plain(item, budget, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
@@ -87,7 +92,7 @@ def read_guide(text: str, *, file_name: str, extractor_version: str) -> Extracte
     shared = {name: value for name, value in guide.items() if name not in ("title", "chunks")}
     title = _text_of(guide.get("title"))
     if title is None:
-        raise InvalidGuide(reason="the guide has no title")
+        raise InvalidGuide(reason=_("it has no title"))
     parts = [f"# {title}\n\n"]
     at = len(parts[0])
     entries: list[Entry] = []
@@ -95,7 +100,7 @@ def read_guide(text: str, *, file_name: str, extractor_version: str) -> Extracte
     for number, chunk in enumerate(guide["chunks"], start=1):
         entry_id, entry_title, content, own = _read_entry(chunk, number=number)
         if entry_id in seen:
-            raise InvalidGuide(reason=f"the id {entry_id} occurs twice")
+            raise InvalidGuide(reason=_("the id %(entry)s occurs twice"), entry=entry_id)
         seen.add(entry_id)
         heading = f"## {entry_title}\n\n"
         start = at + len(heading)
@@ -122,33 +127,35 @@ def _load_guide(text: str) -> dict[str, Any]:
     body = text.lstrip("\ufeff\n")
     try:
         guide = load_yaml(body)
-    except yaml.YAMLError as error:
-        raise InvalidGuide(reason=describe(error)) from error
-    except (ValueError, RecursionError) as error:  # an impossible date, a number of 10,000 digits
-        raise InvalidGuide(reason=str(error)[:200]) from error
+    except _Bomb as error:
+        raise InvalidGuide(reason=error.reason, amount=error.amount) from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date, a very long number
+        raise InvalidGuide(reason=_("it is not valid YAML (%(problem)s)"), problem=describe(error)) from error
     if not isinstance(guide, dict):
-        raise InvalidGuide(reason=f"it is no mapping; {NEEDS}")
+        raise InvalidGuide(reason=_("it is no mapping with title and chunks"))
     chunks = guide.get("chunks")
     if chunks is None:
-        raise InvalidGuide(reason=f"it has no chunks; {NEEDS}")
+        raise InvalidGuide(reason=_("it has no chunks"))
     if not isinstance(chunks, list) or not chunks:
-        raise InvalidGuide(reason=f"chunks is no list with entries; {NEEDS}")
+        raise InvalidGuide(reason=_("chunks is no list with entries"))
     return guide
 
 
 def _read_entry(chunk: Any, *, number: int) -> tuple[str, str, str, dict[str, Any]]:
     """Return (id, title, content, metadata) of one entry; number counts from 1."""
     if not isinstance(chunk, dict):
-        raise InvalidGuide(reason=f"entry {number} is no mapping with id, title and content")
+        raise InvalidGuide(
+            reason=_("entry %(number)s is no mapping with id, title and content"), number=number
+        )
     entry_id = _text_of(chunk.get("id"))
     if entry_id is None:
-        raise InvalidGuide(reason=f"entry {number} has no id")
+        raise InvalidGuide(reason=_("entry %(number)s has no id"), number=number)
     content = chunk.get("content")
     if not isinstance(content, str) or not content.strip():
-        raise InvalidGuide(reason=f"the entry {entry_id} has no content")
+        raise InvalidGuide(reason=_("the entry %(entry)s has no content"), entry=entry_id)
     own = chunk.get("metadata") or {}
     if not isinstance(own, dict):
-        raise InvalidGuide(reason=f"the metadata of the entry {entry_id} is no mapping")
+        raise InvalidGuide(reason=_("the metadata of the entry %(entry)s is no mapping"), entry=entry_id)
     rest = {k: v for k, v in chunk.items() if k not in ("id", "title", "content", "metadata")}
     return entry_id, _text_of(chunk.get("title")) or entry_id, content.strip(), {**rest, **own}
 
@@ -163,5 +170,5 @@ def _text_of(value: Any) -> str | None:
 def describe(error: Exception) -> str:
     """The fault of a YAML file with its line, without quoting the file's text."""
     mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error).splitlines()[0][:200]
+    problem = getattr(error, "problem", None) or (str(error).splitlines() or [type(error).__name__])[0][:200]
     return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem)

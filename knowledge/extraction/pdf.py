@@ -14,6 +14,7 @@ from typing import Any
 
 import pypdfium2
 import pypdfium2.raw as pdfium
+from django.utils.translation import gettext_noop as _
 
 from knowledge.errors import Damaged, Encrypted, ImageOnly, NoText, TooLarge, WrongPassword
 from knowledge.extraction.cleaning import clean, join_pages
@@ -37,7 +38,8 @@ def _without_system_fonts() -> Any:
     """
     pdfium.FPDF_DestroyLibrary()
     nowhere = ctypes.create_string_buffer(b"/nonexistent")
-    paths = (ctypes.POINTER(ctypes.c_char) * 2)(ctypes.cast(nowhere, ctypes.POINTER(ctypes.c_char)), None)
+    paths = (ctypes.POINTER(ctypes.c_char) * 2)()  # ends with a null pointer
+    paths[0] = ctypes.cast(nowhere, ctypes.POINTER(ctypes.c_char))
     config = pdfium.FPDF_LIBRARY_CONFIG(version=2, m_pUserFontPaths=paths)
     pdfium.FPDF_InitLibraryWithConfig(config)
     return nowhere, paths, config
@@ -67,7 +69,7 @@ def read(data: bytes, *, password: str | None, max_chars: int) -> tuple[str, tup
             text = _mark_headings(text, bookmarks.get(number, {}))
             size += len(text)
             if size > max_chars:
-                raise TooLarge(limit=f"{max_chars} characters")
+                raise TooLarge(limit=_("%(amount)s characters"), amount=max_chars)
             pages.append(text)
             if has_picture and not text:
                 pictured.append(number + 1)

@@ -13,11 +13,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext_noop as _
+
 from knowledge.errors import EXTRACTION_FAILURES, ExtractorCrashed, TookTooLong, TooLarge
 from knowledge.extraction.extracted import MIB, Entry, Extracted, ExtractionLimits
 
 # On top of the limit in seconds: what the reading process may take to start and to answer.
 GRACE_S = 30.0
+# Files that one process has read at the same time; each may take the memory of a limit.
+AT_ONCE = 4
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -26,6 +30,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.places = threading.BoundedSemaphore(AT_ONCE)
         self.process: subprocess.Popen[bytes] | None = None
         self.control: socket.socket | None = None
 
@@ -81,6 +86,7 @@ class _Reader:
     def forget(self) -> None:
         """In a fork of this process: the reading process belongs to the parent."""
         self.lock = threading.Lock()
+        self.places = threading.BoundedSemaphore(AT_ONCE)
         if self.control is not None:
             self.control.close()
         self.control = None
@@ -100,22 +106,29 @@ def stop() -> None:
 def read_in_child(*, path: Path, file_name: str, password: str | None, limits: ExtractionLimits) -> Extracted:
     """Have the file read by a fork of the reading process; safe to call from several threads."""
     request = json.dumps({"file_name": file_name, "password": password, "limits": asdict(limits)}).encode()
-    ours, theirs = socket.socketpair()
-    with path.open("rb") as source, tempfile.TemporaryFile() as target, ours:
-        with theirs:
-            _reader.send(request, [source.fileno(), target.fileno(), theirs.fileno()])
-        ours.settimeout(limits.seconds + GRACE_S)
-        line = b""
-        try:
-            while part := ours.recv(4096):
-                line += part
-        except TimeoutError as error:
-            raise TookTooLong(seconds=limits.seconds) from error
-        except OSError as error:
-            raise ExtractorCrashed(reason=str(error)) from error
-        target.seek(0)
+    with _reader.places, path.open("rb") as source, tempfile.TemporaryFile() as target:
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                _reader.send(request, [source.fileno(), target.fileno(), theirs.fileno()])
+            line = _last_words(ours, limits=limits)
         _check_ending(line, limits=limits)
+        target.seek(0)
         return _outcome(json.loads(target.read()))
+
+
+def _last_words(status: socket.socket, *, limits: ExtractionLimits) -> bytes:
+    """What the reading process says of the fork's end; b"" if it has ended itself."""
+    status.settimeout(limits.seconds + GRACE_S)
+    line = b""
+    try:
+        while part := status.recv(4096):
+            line += part
+    except TimeoutError as error:
+        raise TookTooLong(seconds=limits.seconds) from error
+    except OSError as error:
+        raise ExtractorCrashed(reason=str(error)) from error
+    return line
 
 
 def _check_ending(line: bytes, *, limits: ExtractionLimits) -> None:
@@ -127,9 +140,9 @@ def _check_ending(line: bytes, *, limits: ExtractionLimits) -> None:
     if ending["timed_out"] or ending["exit"] in (-14, -24):  # SIGALRM, SIGXCPU
         raise TookTooLong(seconds=limits.seconds)
     if ending["exit"] == -25:  # SIGXFSZ
-        raise TooLarge(limit=f"{limits.max_chars} characters")
+        raise TooLarge(limit=_("%(amount)s characters"), amount=limits.max_chars)
     if ending["exit"] == 71 or ending["out_of_memory"]:
-        raise TooLarge(limit=f"{limits.memory_bytes // MIB} MB of memory")
+        raise TooLarge(limit=_("%(amount)s MB of memory"), amount=limits.memory_bytes // MIB)
     raise ExtractorCrashed(reason=f"exit {ending['exit']}")
 
 

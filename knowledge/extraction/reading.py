@@ -8,6 +8,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from django.utils.translation import gettext_noop as _
+
 from knowledge.errors import EmptyFile, NoText, TooLarge, UnsupportedFormat
 from knowledge.extraction import kreuzberg_reader, pdf
 from knowledge.extraction.cleaning import clean
@@ -201,7 +203,7 @@ def _first_heading(text: str) -> str | None:
 
 def _bounded(text: str, *, limits: ExtractionLimits) -> str:
     if len(text) > limits.max_chars:
-        raise TooLarge(limit=f"{limits.max_chars} characters")
+        raise TooLarge(limit=_("%(amount)s characters"), amount=limits.max_chars)
     return text
 
 

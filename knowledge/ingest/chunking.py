@@ -195,7 +195,8 @@ class _Cutter:
             if group:
                 tokens = self.words.tokens(group[0].first, group[-1].stop)
                 more = self.words.tokens(section[0].first, section[-1].stop)
-                related = section[0].path[: len(group[-1].path) - 1] == group[-1].path[:-1]
+                parent = group[-1].path[:-1]
+                related = section[0].path[: len(parent)] == parent
                 if tokens < TINY_TOKENS and related and tokens + more <= self.size:
                     group += section
                     continue
@@ -299,12 +300,12 @@ class _Cutter:
 
 
 def _common_path(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """What the paths begin with alike, or the first of them if that is nothing."""
+    """What the paths begin with alike, or the first that is not empty if that is nothing."""
     common = paths[0]
     for path in paths[1:]:
         while path[: len(common)] != common:
             common = common[:-1]
-    return common or paths[0]
+    return common or next((path for path in paths if path), ())
 
 
 def _sections(blocks: Iterable[_Block]) -> Iterator[list[_Block]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.utils.translation import override
 
 from knowledge.errors import InvalidGuide
 from tests.extraction.conftest import Read
@@ -98,7 +99,8 @@ def test_what_is_no_guide_says_why(read: Read, text: str, reason: str) -> None:
     with pytest.raises(InvalidGuide) as caught:
         read(text, "a.yaml")
     assert reason in caught.value.reason
-    assert reason in str(caught.value)
+    with override("en"):
+        assert reason in str(caught.value)
 
 
 def test_an_alias_bomb_ends_at_once(read: Read) -> None:
@@ -119,3 +121,12 @@ def test_aliases_in_bounds_are_followed(read: Read) -> None:
 def test_no_tag_makes_an_object(read: Read) -> None:
     with pytest.raises(InvalidGuide):
         read("title: !!python/object/apply:os.system ['true']\nchunks: []\n", "a.yaml")
+
+
+def test_an_editor_reads_the_reason_in_german(read: Read) -> None:
+    with pytest.raises(InvalidGuide) as caught:
+        read(GUIDE.replace("id: 2", "id: einräumen"), "a.yaml")
+    with override("de"):
+        assert str(caught.value) == (
+            "Die YAML-Datei ist kein gültiger Ratgeber: die id einräumen kommt zweimal vor."
+        )
