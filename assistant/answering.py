@@ -12,7 +12,7 @@ from django.utils.translation import override
 from accounts.models import Tenant
 from assistant.errors import ProviderError
 from assistant.events import Delta, Done, Event, Failed, Source, Sources
-from assistant.prompt import build_prompt
+from assistant.prompt import build_prompt, own_heading
 from assistant.providers.base import Provider
 from assistant.receipts import receipt_of
 from assistant.rendering import answer_html
@@ -37,6 +37,7 @@ async def answer(
     yield Sources(
         sources=sources,
         supported=retrieval.supported,
+        retrieval=retrieval,
         receipt=receipt_of(
             retrieval=retrieval, provider=provider.kind, model=provider.model, prompt_hash=prompt.digest
         ),
@@ -83,15 +84,15 @@ def _source(number: int, passage: Passage) -> Source:
         start=passage.start,
         end=passage.end,
         title=passage.title,
-        heading=passage.heading,
+        heading=own_heading(passage),
         snippet=_snippet(passage.text),
         url=source_url(version_id=passage.version_id, chunk_id=passage.chunk_id),
     )
 
 
 def _snippet(text: str) -> str:
-    words = " ".join(line.lstrip("#>|-* ") for line in text.split("\n")).split()
-    plain = " ".join(words)
+    lines = [line for line in text.split("\n") if not line.startswith("#")]
+    plain = " ".join(" ".join(line.lstrip(">|-* ") for line in lines).replace("**", "").split()) or text
     if len(plain) <= SNIPPET_CHARS:
         return plain
     return plain[:SNIPPET_CHARS].rsplit(" ", 1)[0] + " …"

@@ -31,6 +31,16 @@ def find_turn(*, user: User, turn_id: int) -> Turn:
     return turn
 
 
+def checked_question(question: str) -> str:
+    """The question as it is kept and asked; raises EmptyQuestion or QuestionTooLong."""
+    question = question.replace(_NUL, "").replace("\r\n", "\n").strip()
+    if not question:
+        raise EmptyQuestion
+    if len(question) > MAX_QUESTION_CHARS:
+        raise QuestionTooLong(chars=len(question), max_chars=MAX_QUESTION_CHARS)
+    return question
+
+
 def begin_turn(
     *, user: User, tenant: Tenant | None, question: str, language: str, conversation_id: int | None
 ) -> Turn:
@@ -38,11 +48,7 @@ def begin_turn(
 
     Raises EmptyQuestion, QuestionTooLong, NotFound, NotMember, AlreadyAnswering.
     """
-    question = question.replace(_NUL, "").replace("\r\n", "\n").strip()
-    if not question:
-        raise EmptyQuestion
-    if len(question) > MAX_QUESTION_CHARS:
-        raise QuestionTooLong(chars=len(question), max_chars=MAX_QUESTION_CHARS)
+    question = checked_question(question)
     try:
         with transaction.atomic():
             conversation = (

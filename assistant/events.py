@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 from assistant.receipts import ReceiptFacts
+from knowledge.retrieval.passages import Retrieval
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Sources:
-    """Comes first. `receipt` is for who keeps it, and is not sent."""
+    """Comes first. The retrieval and the receipt are for who keeps or prints them, and are not sent."""
 
     type: ClassVar[str] = "sources"
     sources: tuple[Source, ...]
     supported: bool
+    retrieval: Retrieval
     receipt: ReceiptFacts
 
     def to_json(self) -> dict[str, Any]:

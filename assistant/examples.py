@@ -6,6 +6,7 @@ import random
 from django.db.models import Q
 
 from accounts.models import Tenant
+from knowledge.extraction.extracted import Entry
 from knowledge.models import Document, ExtractedText
 
 SHOWN = 4
@@ -30,7 +31,7 @@ def example_questions(*, tenant: Tenant | None, language: str) -> list[str]:
     )
     titles: dict[str, tuple[bool, bool]] = {}
     for spoken, title, entries in rows:
-        for candidate in [entry["title"] for entry in entries] or [title]:
+        for candidate in [Entry(*entry).title for entry in entries] or [title]:
             line = " ".join(candidate.split())
             if 0 < len(line) <= _LONGEST:
                 titles[line] = (spoken != language, not line.endswith("?"))

@@ -21,6 +21,11 @@ _ABBREVIATION = re.compile(
 _SHORTEST_PART = 5  # letters a stem needs to count as part of a compound
 _PART_WEIGHT = 0.6
 _AGAIN_WEIGHT = 0.1
+# The opening of a passage needs no context, that of a paragraph little; so others must say clearly more.
+_OPENING_BONUS = 1.3
+_PARAGRAPH_BONUS = 1.15
+# A passage that is hardly longer than what may be quoted is quoted whole.
+_WHOLE = 1.25
 
 
 class Unit(NamedTuple):
@@ -68,30 +73,37 @@ def units_of(text: str) -> list[Unit]:
 
 
 def choose_excerpt(*, question: str, text: str, language: str, max_chars: int) -> str:
-    """The stretch of whole units of `text`, at most `max_chars` long (but one unit at least), that covers
+    """The stretch of whole units of `text`, of about `max_chars` at most (but one unit at least), that covers
     most of the question's terms, rare ones first; the beginning where none occurs. "" for a text without units.
     """
     units = units_of(text)
     if not units:
         return ""
+    if units[-1].end - units[0].start <= _WHOLE * max_chars:
+        return text[units[0].start : units[-1].end]
     wanted = terms_of_text(question, language)
     found = [_matches(wanted, terms_of_text(text[unit.start : unit.end], language)) for unit in units]
     weights = _weights(found)
     best, best_gain = (0, 1), -1.0
     for first in range(len(units)):
-        gain = 0.0
-        covered: Counter[str] = Counter()
-        for last in range(first, len(units)):
-            if last > first and units[last].end - units[first].start > max_chars:
-                break
+        last, said, covered = first, 0.0, dict[str, float]()
+        while last < len(units) and (last == first or units[last].end - units[first].start <= max_chars):
             for term, share in found[last].items():
-                gain += weights[term] * (max(0.0, share - covered[term]) + _AGAIN_WEIGHT * share)
-                covered[term] = max(covered[term], share)  # type: ignore[assignment]
-            # Later units that add nothing still belong to the stretch, as long as they fit.
-            if gain > best_gain + 1e-9 or (best[0] == first and gain >= best_gain - 1e-9):
-                best, best_gain = (first, last + 1), gain
+                said += weights[term] * (max(0.0, share - covered.get(term, 0.0)) + _AGAIN_WEIGHT * share)
+                covered[term] = max(covered.get(term, 0.0), share)
+            last += 1
+        gain = said * _bonus(text, units, first)
+        if gain > best_gain + 1e-9:
+            best, best_gain = (first, last), gain
     first, last = _with_lead_in(units, text, *best, max_chars=max_chars)
     return text[units[first].start : units[last - 1].end]
+
+
+def _bonus(text: str, units: Sequence[Unit], first: int) -> float:
+    if first == 0:
+        return _OPENING_BONUS
+    between = text[units[first - 1].end : units[first].start]
+    return _PARAGRAPH_BONUS if "\n\n" in between else 1.0
 
 
 def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -72,6 +72,8 @@ def _onto_text(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _marked(token: Token, opening: str, closing: str, inside: bool) -> tuple[list[Token], bool]:
     """The parts of a token, those inside the stretch between marks; and whether it goes on after it."""
+    if token.type == "softbreak" and inside:
+        token = Token("text", "", 0, content="\n")
     if token.type not in {"text", "code_inline"}:
         return [token], inside
     parts: list[Token] = []

@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from knowledge.retrieval.passages import Retrieval
+from knowledge.retrieval.passages import Passage, Retrieval
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,12 @@ class Prompt:
         return hashlib.sha256(json.dumps(told, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
+def own_heading(passage: Passage) -> str:
+    """The passage's heading within its document, without the document's title; empty at the top."""
+    path = passage.heading_path
+    return " › ".join(path[1:] if path and path[0] == passage.title else path)
+
+
 def build_prompt(*, question: str, language: str, retrieval: Retrieval) -> Prompt:
     """Number the passages in the order they were ranked, from 1."""
     return Prompt(
@@ -53,7 +59,7 @@ def build_prompt(*, question: str, language: str, retrieval: Retrieval) -> Promp
             NumberedPassage(
                 number=number,
                 title=passage.title,
-                heading=passage.heading,
+                heading=own_heading(passage),
                 text=passage.text,
                 language=passage.language,
                 score=passage.score,

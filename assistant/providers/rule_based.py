@@ -100,9 +100,5 @@ def _quote(prompt: Prompt, passage: NumberedPassage) -> str:
 
 def _label(passage: NumberedPassage) -> str:
     """`**heading** · title [n]`, or the title alone where the passage has no heading of its own."""
-    heading = passage.heading.removeprefix(passage.title).removeprefix(" › ")
-    title = _MARKDOWN.sub(r"\\\1", passage.title)
-    if not heading:
-        return f"**{title}** [{passage.number}]"
-    head = _MARKDOWN.sub(r"\\\1", heading)
-    return f"**{head}** · {title} [{passage.number}]"
+    title, heading = (_MARKDOWN.sub(r"\\\1", name) for name in (passage.title, passage.heading))
+    return f"**{heading}** · {title} [{passage.number}]" if heading else f"**{title}** [{passage.number}]"
