@@ -10,6 +10,7 @@ SENTENCES = (
     gettext_noop("No results found"),
     gettext_noop("This page yielded into no results. Create a new item or reset your filters."),
     gettext_noop("Reset filters"),
+    gettext_noop("Filters"),
     gettext_noop("Apply Filters"),
     gettext_noop("Select action"),
     gettext_noop("Select record"),

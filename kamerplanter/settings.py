@@ -224,6 +224,13 @@ UNFOLD = {
     "SITE_SYMBOL": "potted_plant",
     "SHOW_LANGUAGES": True,
     "SHOW_HISTORY": False,
+    "SITE_FAVICONS": [
+        {
+            "rel": "icon",
+            "type": "image/svg+xml",
+            "href": lambda request: static("assistant/leaf.svg"),
+        },
+    ],
     "STYLES": [lambda request: static("knowledge/cockpit.css")],
     "DASHBOARD_CALLBACK": "knowledge.admin.start_page.dashboard",
     "GLOBAL_CALLBACK": "knowledge.admin.banner.mismatches",

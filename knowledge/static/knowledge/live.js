@@ -25,6 +25,7 @@ function fill(place, job) {
     const values = {
         ...job,
         running: job.state === "RUNNING",
+        stage_tells: job.state === "RUNNING" || job.state === "FAILED",
         cancelling: job.cancel_requested && !job.finished,
         error_text: job.error ? job.error.text : "",
     };
