@@ -58,14 +58,14 @@ def report_formats(folder: Path) -> None:
         line["ms"].append(ms)
         line["mb"].append(path.stat().st_size / 1e6)
         if row["expect"] in ("find", "pw"):
-            found = isinstance(outcome, str) and folded(row["value"]) in folded(outcome)
-            line["found"].append(found)
+            as_expected = isinstance(outcome, str) and folded(row["value"]) in folded(outcome)
+            line["found"].append(as_expected)
         elif row["expect"] in ("error", "empty"):
-            found = isinstance(outcome, ExtractionFailed) and outcome.code != "extractor_crashed"
-            line["errors"].append(found)
+            as_expected = isinstance(outcome, ExtractionFailed) and outcome.code != "extractor_crashed"
+            line["errors"].append(as_expected)
         else:
             continue
-        if not found:
+        if not as_expected:
             reason = outcome.code if isinstance(outcome, ExtractionFailed) else "text without it"
             short.append(f"{row['file']}: {reason}")
     print(f"{'format':8}{'files':>6}{'found':>8}{'errors':>8}{'median ms':>11}{'max ms':>9}{'MB':>8}")

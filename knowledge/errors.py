@@ -13,6 +13,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 
+def translatable(sentence: str) -> str:
+    """Mark a sentence for translation and return it; Django's gettext_noop would load the settings."""
+    return sentence
+
+
 class KnowledgeError(Exception):
     """Base of everything the knowledge base raises on purpose."""
 

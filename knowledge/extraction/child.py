@@ -22,9 +22,8 @@ import time
 from dataclasses import asdict
 from typing import IO, Any
 
-from django.utils.translation import gettext_noop as _
-
 from knowledge.errors import ExtractionFailed, ExtractorCrashed, TooLarge
+from knowledge.errors import translatable as _
 from knowledge.extraction.extracted import DEFAULT, MIB, ExtractionLimits
 from knowledge.extraction.reading import read
 

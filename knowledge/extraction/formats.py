@@ -9,9 +9,8 @@ import zlib
 from io import BytesIO
 from pathlib import PurePath
 
-from django.utils.translation import gettext_noop as _
-
 from knowledge.errors import Damaged, Encrypted, TooLarge
+from knowledge.errors import translatable as _
 from knowledge.extraction.extracted import MIB, ExtractionLimits
 
 MAX_PARTS = 10_000

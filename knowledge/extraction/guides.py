@@ -9,9 +9,9 @@ from pathlib import PurePath
 from typing import Any
 
 import yaml
-from django.utils.translation import gettext_noop as _
 
 from knowledge.errors import InvalidGuide
+from knowledge.errors import translatable as _
 from knowledge.extraction.cleaning import clean
 from knowledge.extraction.extracted import Entry, Extracted
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+import zlib
 from typing import Any
 
 import kreuzberg
@@ -39,6 +40,8 @@ def read(data: bytes, media_type: str) -> tuple[str, dict[str, Any]]:
         if "password" in str(error).lower() or "encrypt" in str(error).lower():
             raise Encrypted() from error
         raise Damaged() from error
+    except OSError as error:  # how it tells of broken compression
+        raise Damaged() from error
     text = result.content
     # "[Red](0)" in a cell is a number format and not a link.
     text = unescape_markdown(text) if media_type == XLSX else plain_markdown(text)
@@ -50,11 +53,14 @@ def read(data: bytes, media_type: str) -> tuple[str, dict[str, Any]]:
 
 def _read_alternative_parts(data: bytes) -> list[str]:
     """HTML that a Word file takes in as a whole ("altChunk"), which its reader leaves out."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        try:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if b"altChunk" not in archive.read("word/document.xml"):
                 return []
-        except KeyError:
-            return []
-        parts = [name for name in archive.namelist() if re.search(r"\.x?html?$", name, re.IGNORECASE)]
-        return [read(archive.read(part), HTML)[0] for part in sorted(parts)]
+            names = [name for name in archive.namelist() if re.search(r"\.x?html?$", name, re.IGNORECASE)]
+            parts = [archive.read(name) for name in sorted(names)]
+    except KeyError:
+        return []
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        raise Damaged() from error
+    return [read(part, HTML)[0] for part in parts]

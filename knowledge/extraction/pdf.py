@@ -14,9 +14,9 @@ from typing import Any
 
 import pypdfium2
 import pypdfium2.raw as pdfium
-from django.utils.translation import gettext_noop as _
 
 from knowledge.errors import Damaged, Encrypted, ImageOnly, NoText, TooLarge, WrongPassword
+from knowledge.errors import translatable as _
 from knowledge.extraction.cleaning import clean, join_pages
 
 # PDFium marks a hyphen that it takes for one of word division with U+FFFE or U+0002.

@@ -13,9 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext_noop as _
-
 from knowledge.errors import EXTRACTION_FAILURES, ExtractorCrashed, TookTooLong, TooLarge
+from knowledge.errors import translatable as _
 from knowledge.extraction.extracted import MIB, Entry, Extracted, ExtractionLimits
 
 # On top of the limit in seconds: what the reading process may take to start and to answer.

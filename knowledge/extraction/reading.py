@@ -8,9 +8,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from django.utils.translation import gettext_noop as _
-
 from knowledge.errors import EmptyFile, NoText, TooLarge, UnsupportedFormat
+from knowledge.errors import translatable as _
 from knowledge.extraction import kreuzberg_reader, pdf
 from knowledge.extraction.cleaning import clean
 from knowledge.extraction.encoding import decode

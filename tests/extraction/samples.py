@@ -98,7 +98,8 @@ def pdf(
             b"<< /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>"
             % (owner.hex().encode(), _rc4(key, PADDING).hex().encode())
         )
-        trailer = b" /Encrypt %d 0 R /ID [<%s> <%s>]" % (number, *[b"0123456789abcdef".hex().encode()] * 2)
+        file_id = b"0123456789abcdef".hex().encode()
+        trailer = b" /Encrypt %d 0 R /ID [<%s> <%s>]" % (number, file_id, file_id)
     if title is not None:
         trailer += b" /Info %d 0 R" % add(b"<< /Title (%s) >>" % title.encode("cp1252"))
     out = io.BytesIO()

@@ -35,7 +35,7 @@ def _read(row: dict[str, str], *, password: str | None = None) -> Extracted:
     return extract(path=DOCUMENTS / row["file"], file_name=row["file"], password=password)
 
 
-def _rows(*kinds: str) -> list[pytest.param]:
+def _rows(*kinds: str):
     return [pytest.param(row, id=row["file"]) for row in ROWS if row["expect"] in kinds]
 
 
