@@ -22,7 +22,7 @@ class TenantForm(forms.Form):
     """Which of one's memberships to act through."""
 
     membership: forms.ModelChoiceField[Membership] = forms.ModelChoiceField(
-        queryset=Membership.objects.none(), widget=forms.RadioSelect, empty_label=None, label=_("Garden")
+        queryset=Membership.objects.none(), widget=forms.RadioSelect, empty_label=None, label=_("Tenant")
     )
 
     def __init__(self, *args: Any, user_id: int, **kwargs: Any) -> None:

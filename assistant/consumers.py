@@ -33,9 +33,6 @@ log = structlog.get_logger(__name__)
 
 
 class AssistantConsumer(AsyncJsonWebsocketConsumer):
-    # Events come out of each turn's own stream; no channel layer is needed.
-    channel_layer_alias = None
-
     user: User | None = None
     tenant: Tenant | None
     language: str

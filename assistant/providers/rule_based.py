@@ -23,7 +23,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
 
 
 class RuleBased(Provider):
-    """Quotes; never writes a word about plants of its own."""
+    """Quotes; writes no word of its own about the matter."""
 
     kind: ClassVar[str] = "rule_based"
     tools: ClassVar[bool] = False
@@ -57,7 +57,7 @@ def compose(prompt: Prompt) -> str:
             return gettext("The knowledge base is still empty, so there is nothing to answer from yet.")
         if prompt.supported:
             return "\n\n".join(
-                [gettext("The knowledge base says on this:"), *(_quote(prompt, p) for p in _best(prompt.passages))]
+                [gettext("Here is what the knowledge base says:"), *(_quote(prompt, p) for p in _best(prompt.passages))]
             )
         return "\n\n".join(
             [

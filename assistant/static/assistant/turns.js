@@ -2,7 +2,7 @@
 
 import { show } from "./markdown.js";
 
-const label = document.getElementById("citation-label")?.textContent ?? "%n";
+const label = document.getElementById("citation-label")?.textContent ?? "{n}";
 
 /** What the page knows of a turn that is being answered. */
 class Turn {
@@ -63,7 +63,7 @@ class Turn {
     link.className = "cite";
     link.href = this.urls.get(number);
     link.dataset.number = number;
-    link.setAttribute("aria-label", label.replace("%n", number));
+    link.setAttribute("aria-label", label.replace("{n}", number));
     link.textContent = number;
     return link;
   }
