@@ -114,7 +114,7 @@ def remember_language(response: HttpResponse, language: str) -> None:
         path=settings.LANGUAGE_COOKIE_PATH,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
-        samesite=settings.LANGUAGE_COOKIE_SAMESITE,
+        samesite="Lax",
     )
 
 

@@ -1,7 +1,7 @@
 """Question -> answer: the one orchestration, whoever asks and however the answer travels."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from urllib.parse import urlencode
 
@@ -25,7 +25,7 @@ SNIPPET_CHARS = 240
 
 async def answer(
     *, question: str, tenant: Tenant | None, language: str, provider: Provider
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Yield Sources, then Delta after Delta, then Done, or Failed where the provider gives up.
 
     `language` is that of the interface. Closing the iterator ends the provider's call.

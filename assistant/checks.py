@@ -10,7 +10,7 @@ from assistant.providers.registry import provider_of
 
 
 def check_providers(**_: Any) -> list[CheckMessage]:
-    """assistant.E001: a dotted path leads nowhere. assistant.E002: AI_DEFAULT_PROVIDER is of no known kind."""
+    """E001: a dotted path leads nowhere. E002: AI_DEFAULT_PROVIDER is of no known kind."""
     problems: list[CheckMessage] = []
     for kind, path in settings.AI_PROVIDERS.items():
         try:

@@ -63,7 +63,9 @@ class AssistantConsumer(AsyncJsonWebsocketConsumer):
             content = await self.decode_json(text_data or "")
             match content:
                 case {"type": "ask", "question": str(question)}:
-                    await self._ask(self.user, question, conversation_id=_id_or_none(content.get("conversation")))
+                    await self._ask(
+                        self.user, question, conversation_id=_id_or_none(content.get("conversation"))
+                    )
                 case {"type": "follow", "turn": turn_id}:
                     await self._follow(self.user, _id(turn_id), after=_event_id(content.get("after")))
                 case {"type": "stop", "turn": turn_id}:

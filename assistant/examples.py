@@ -36,7 +36,7 @@ def example_questions(*, tenant: Tenant | None, language: str) -> list[str]:
             if 0 < len(line) <= _LONGEST:
                 titles[line] = (spoken != language, not line.endswith("?"))
     shuffled = sorted(titles)
-    random.Random(datetime.date.today().toordinal()).shuffle(shuffled)  # noqa: S311 - for variety only
+    random.Random(datetime.date.today().toordinal()).shuffle(shuffled)
     return sorted(shuffled, key=lambda line: titles[line])[:SHOWN]
 
 

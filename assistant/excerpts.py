@@ -12,7 +12,7 @@ _HEADING = re.compile(r"#{1,6}\s")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _ROW = re.compile(r"\s*\|")
 _RULE_OF_TABLE = re.compile(r"[\s|:-]+$")
-# A sentence ends at a mark that a capital, a digit or an opening sign follows, unless an abbreviation ends there.
+# A sentence ends at a mark that a capital, a digit or an opening sign follows, but not with an abbreviation.
 _SENTENCE_END = re.compile(r"[.!?…]+[\"“”»’)\]]*\s+(?=[\"„“«(*\[]*[^\W_a-zäöüßа-яё])")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[^\W\d_]|z\.\s?B|d\.\s?h|u\.\s?a|bzw|ca|vgl|evtl|ggf|inkl|max|min|Nr|Abb|Tab|Kap|Dr|Prof|St|"
@@ -47,7 +47,9 @@ def units_of(text: str) -> list[Unit]:
         if paragraph is not None:
             start, end, is_item = paragraph
             units.extend(
-                [Unit(start, end, is_item=True)] if is_item else [Unit(*span) for span in _sentences(text, start, end)]
+                [Unit(start, end, is_item=True)]
+                if is_item
+                else [Unit(*span) for span in _sentences(text, start, end)]
             )
         paragraph = None
 
@@ -73,8 +75,10 @@ def units_of(text: str) -> list[Unit]:
 
 
 def choose_excerpt(*, question: str, text: str, language: str, max_chars: int) -> str:
-    """The stretch of whole units of `text`, of about `max_chars` at most (but one unit at least), that covers
-    most of the question's terms, rare ones first; the beginning where none occurs. "" for a text without units.
+    """The stretch of whole units of `text` that covers most of the question's terms, rare ones first.
+
+    It has about `max_chars` characters at most (but one unit at least), and is the beginning where no term
+    occurs; "" for a text without units.
     """
     units = units_of(text)
     if not units:
@@ -141,7 +145,9 @@ def _weights(found: Sequence[dict[str, float]]) -> dict[str, float]:
     return {term: math.log(1 + len(found) / count) for term, count in counted.items()}
 
 
-def _with_lead_in(units: Sequence[Unit], text: str, first: int, last: int, *, max_chars: int) -> tuple[int, int]:
+def _with_lead_in(
+    units: Sequence[Unit], text: str, first: int, last: int, *, max_chars: int
+) -> tuple[int, int]:
     """Take the line before a list or the head of a table along, where it fits."""
     lead = first
     while lead > 0 and (units[lead].is_item or units[lead].is_row):

@@ -1,6 +1,6 @@
 """Reading a turn while it is answered, from any process, from the beginning or from where one was."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from assistant import stream
 from assistant.events import LAST
@@ -9,7 +9,7 @@ from assistant.threads import in_thread
 from assistant.turns import fail_abandoned, last_event
 
 
-async def follow(*, turn_id: int, after: str = BEGINNING) -> AsyncIterator[Recorded]:
+async def follow(*, turn_id: int, after: str = BEGINNING) -> AsyncGenerator[Recorded, None]:
     """Yield the events after an id, as they come, up to the last one.
 
     A turn whose stream has expired, or whose producer has gone, ends with the last event that the database

@@ -84,7 +84,9 @@ def _marked(token: Token, opening: str, closing: str, inside: bool) -> tuple[lis
             inside = False
         elif piece:
             part = Token(token.type, token.tag, 0, content=piece, markup=token.markup)
-            parts += [Token("mark_open", "mark", 1), part, Token("mark_close", "mark", -1)] if inside else [part]
+            parts += (
+                [Token("mark_open", "mark", 1), part, Token("mark_close", "mark", -1)] if inside else [part]
+            )
     return parts, inside
 
 

@@ -17,7 +17,10 @@ class Conversation(models.Model):
     """What one person asked in a row, seen by nobody else. Without a tenant it asks the global base only."""
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations", verbose_name=_("user")
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="conversations",
+        verbose_name=_("user"),
     )
     tenant = models.ForeignKey(
         Tenant,
@@ -77,7 +80,8 @@ class Turn(models.Model):
                 fields=["conversation"], condition=models.Q(state="STREAMING"), name="turn_one_streaming"
             ),
             models.CheckConstraint(
-                condition=models.Q(state__in=["STREAMING", "DONE", "FAILED", "STOPPED"]), name="turn_state_known"
+                condition=models.Q(state__in=["STREAMING", "DONE", "FAILED", "STOPPED"]),
+                name="turn_state_known",
             ),
             models.CheckConstraint(
                 condition=models.Q(state="STREAMING", finished_at__isnull=True)
@@ -137,7 +141,9 @@ class Citation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["turn", "number"], name="citation_number_once_per_turn"),
             models.CheckConstraint(condition=models.Q(number__gte=1), name="citation_counts_from_one"),
-            models.CheckConstraint(condition=models.Q(end__gt=models.F("start")), name="citation_has_a_stretch"),
+            models.CheckConstraint(
+                condition=models.Q(end__gt=models.F("start")), name="citation_has_a_stretch"
+            ),
         ]
         indexes = [models.Index(fields=["chunk_id"], name="citation_by_chunk")]
         triggers = [pgtrigger.Protect(name="citation_is_final", operation=pgtrigger.Update)]

@@ -89,7 +89,12 @@ async def _produce(turn: Turn) -> None:
         await _cancel(watcher)
         with suppress(RedisError):  # it expires by itself
             await stream.end(turn.pk)
-        log.info("turn_ended", turn=turn.pk, chars=len(draft.text), ms=round((time.perf_counter() - started) * 1000))
+        log.info(
+            "turn_ended",
+            turn=turn.pk,
+            chars=len(draft.text),
+            ms=round((time.perf_counter() - started) * 1000),
+        )
 
 
 async def _write(turn: Turn, draft: _Draft) -> None:
@@ -132,7 +137,9 @@ async def _end(draft: _Draft, *, state: Turn.State, error_code: str = "") -> Non
     if await in_thread(end_turn)(turn_id=draft.turn_id, state=state, text=draft.text, error_code=error_code):
         event = await in_thread(last_event)(turn_id=draft.turn_id)
         if event is not None:
-            with suppress(RedisError):  # the database has said it; readers look there where the stream is silent
+            with suppress(
+                RedisError
+            ):  # the database has said it; readers look there where the stream is silent
                 await stream.append(draft.turn_id, event)
 
 

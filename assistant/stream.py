@@ -53,7 +53,7 @@ async def append(turn_id: int, event: Event) -> str:
 
 async def read(turn_id: int, *, after: str, wait_s: float) -> list[Recorded]:
     """The events after an id in order; waits up to `wait_s` seconds for the next where there are none."""
-    answer = await valkey().xread(
+    answer: Any = await valkey().xread(
         {_key(turn_id, "events"): after},
         count=200,
         block=int(wait_s * 1000) or None,  # 0 would be for ever

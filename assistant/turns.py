@@ -50,7 +50,12 @@ def keep_text(*, turn_id: int, text: str) -> bool:
 
 
 def end_turn(
-    *, turn_id: int, state: Turn.State, text: str, error_code: str = "", timings_ms: dict[str, float] | None = None
+    *,
+    turn_id: int,
+    state: Turn.State,
+    text: str,
+    error_code: str = "",
+    timings_ms: dict[str, float] | None = None,
 ) -> bool:
     """End the turn; False if it had ended already or is gone. timings_ms join those of the receipt."""
     with transaction.atomic():

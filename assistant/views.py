@@ -11,8 +11,7 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import get_language
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -93,7 +92,9 @@ async def ask_question(request: HttpRequest) -> HttpResponse:
 @require_GET
 def conversation_list(request: HttpRequest) -> HttpResponse:
     conversations = (
-        Conversation.objects.filter(user=_user(request)).select_related("tenant").annotate(turn_count=Count("turns"))
+        Conversation.objects.filter(user=_user(request))
+        .select_related("tenant")
+        .annotate(turn_count=Count("turns"))
     )
     page = Paginator(conversations, PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "assistant/conversations.html", {"page": page})
@@ -156,7 +157,9 @@ def receipt_page(request: HttpRequest, turn_id: int) -> HttpResponse:
         "receipt": receipt,
         "passages": passages,
         "index_versions": sorted(receipt.index_versions.items()),
-        "timings": [(label, receipt.timings_ms[name]) for name, label in STAGES if name in receipt.timings_ms],
+        "timings": [
+            (label, receipt.timings_ms[name]) for name, label in STAGES if name in receipt.timings_ms
+        ],
     }
     return render(request, "assistant/receipt.html", context)
 
@@ -213,7 +216,9 @@ def _asked_in_vain(
     else:
         template, context = "assistant/conversation.html", _conversation_context(request, conversation_id)
         here = reverse("conversation", args=[conversation_id])
-    return render(request, template, context | {"question": question, "error": error, "here": here}, status=422)
+    return render(
+        request, template, context | {"question": question, "error": error, "here": here}, status=422
+    )
 
 
 def _home_context(request: HttpRequest) -> dict[str, object]:

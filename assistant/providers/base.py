@@ -1,7 +1,7 @@
 """The contract every provider keeps."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import ClassVar, NamedTuple
 
 from assistant.prompt import Prompt
@@ -38,7 +38,7 @@ class Provider(ABC):
         """The model's name; empty where there is none."""
 
     @abstractmethod
-    def chat_stream(self, prompt: Prompt) -> AsyncIterator[str]:
+    def chat_stream(self, prompt: Prompt) -> AsyncGenerator[str, None]:
         """Yield the answer in pieces, none of them empty."""
 
     async def chat(self, prompt: Prompt) -> str:

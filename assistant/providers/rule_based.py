@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import ClassVar
 
 from django.utils.translation import gettext, override
@@ -38,7 +38,7 @@ class RuleBased(Provider):
     def model(self) -> str:
         return ""
 
-    async def chat_stream(self, prompt: Prompt) -> AsyncIterator[str]:
+    async def chat_stream(self, prompt: Prompt) -> AsyncGenerator[str, None]:
         for piece in pieces_of(compose(prompt)):
             yield piece
             await asyncio.sleep(0)  # others on the loop have their turn between two pieces
@@ -57,7 +57,10 @@ def compose(prompt: Prompt) -> str:
             return gettext("The knowledge base is still empty, so there is nothing to answer from yet.")
         if prompt.supported:
             return "\n\n".join(
-                [gettext("Here is what the knowledge base says:"), *(_quote(prompt, p) for p in _best(prompt.passages))]
+                [
+                    gettext("Here is what the knowledge base says:"),
+                    *(_quote(prompt, p) for p in _best(prompt.passages)),
+                ]
             )
         return "\n\n".join(
             [
