@@ -26,6 +26,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kamerplanter.settings")
     from django.core.management import execute_from_command_line
 
+    from kamerplanter.runtime.account import postgres_programs
     from kamerplanter.runtime.embedded import provided_services, say
     from kamerplanter.runtime.errors import RuntimeProblem
     from kamerplanter.runtime.home import Home
@@ -35,6 +36,8 @@ def main() -> None:
         execute_from_command_line(sys.argv)
         return
     try:
+        # `dbshell` finds its program there where the machine has none.
+        os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), str(postgres_programs())])
         with provided_services(Home.open(), up_to_date=command not in AS_IT_IS):
             execute_from_command_line(sys.argv)
     except RuntimeProblem as reason:

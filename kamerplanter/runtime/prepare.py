@@ -1,6 +1,6 @@
 """Bring the database to what this checkout needs: migrations; at first also the sample base and an admin.
 
-    python -m kamerplanter.runtime.prepare [--migrate-only]
+    python -m kamerplanter.runtime.prepare [--migrate-only | --without-sample]
 
 What has been done is noted in the home, so that the next start skips it.
 """
@@ -57,7 +57,9 @@ def main(arguments: list[str]) -> None:
         return
     if not get_user_model().objects.exists():
         # The admin last: should anything before fail, the next start is a first one again.
-        call_command("load_sample", stdout=sys.stderr)
+        if "--without-sample" not in arguments:
+            print("Loading the sample base, which takes about half a minute", flush=True)
+            call_command("load_sample", stdout=sys.stderr)
         call_command("ensure_admin")
 
 

@@ -1,6 +1,6 @@
 """`./run`: the embedded services, web, worker and beat, each watched and started again when it ends.
 
-    python -m kamerplanter.runtime.supervisor [--port N] [--host ADDRESS]
+    python -m kamerplanter.runtime.supervisor [--port N] [--host ADDRESS] [--without-sample]
 
 Order of starting: PostgreSQL and Valkey; then the database is brought up to date; then web, worker and beat
 together. Order of stopping: the other way round, so that whoever works can still save.
@@ -40,11 +40,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine)"
     )
+    parser.add_argument("--without-sample", action="store_true", help="start with an empty knowledge base")
     options = parser.parse_args(arguments)
     path = Path(os.environ.get("KAMERPLANTER_HOME") or CHECKOUT / "var")
     try:
         home = Home.open()
-        return asyncio.run(Supervisor(home, host=options.host, port=options.port).run())
+        supervisor = Supervisor(home, host=options.host, port=options.port, sample=not options.without_sample)
+        return asyncio.run(supervisor.run())
     except RuntimeProblem as reason:
         say(str(reason), to=sys.stderr)
     except OSError as reason:
@@ -75,10 +77,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Supervisor:
-    def __init__(self, home: Home, *, host: str, port: int) -> None:
+    def __init__(self, home: Home, *, host: str, port: int, sample: bool) -> None:
         self.home = home
         self.host = host
         self.port = port
+        self.sample = sample
         self.state = State(kind="run", pid=os.getpid())
         self.stages: list[list[Keeper]] = []  # in order of starting
         self.stop_asked = asyncio.Event()
@@ -184,7 +187,7 @@ class Supervisor:
         """Migrations, sample base, admin. Skipped where this home's own database has had them already."""
         if postgres.NAME in self.state.embedded and prepare.is_prepared(self.home, step="prepared"):
             return
-        await bring_up_to_date(self.home, services, migrate_only=False)
+        await bring_up_to_date(self.home, services, only="" if self.sample else "--without-sample")
 
     def applications(self, services: Services, listener: socket.socket) -> list[Keeper]:
         python = sys.executable

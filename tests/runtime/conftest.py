@@ -43,19 +43,16 @@ def bare_environment(home: Path, **more: str) -> dict[str, str]:
 class Run:
     """One `./run` and what it has said."""
 
-    def __init__(self, home: Path, *, port: int = 0, user: int | None = None, **environment: str) -> None:
+    def __init__(self, home: Path, *, port: int = 0, sample: bool = False, **environment: str) -> None:
         self.home = home
         self.output = home.with_name(home.name + ".out")
         with self.output.open("wb") as out:
             self.process = subprocess.Popen(
-                [CHECKOUT / "run", "--port", str(port)],
+                [CHECKOUT / "run", "--port", str(port), *([] if sample else ["--without-sample"])],
                 env=bare_environment(home, **environment),
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                user=user,
-                group=user,
-                extra_groups=None if user is None else [],
             )
 
     def said(self) -> str:
