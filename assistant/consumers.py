@@ -7,6 +7,7 @@ Out: `asked {turn, number, conversation, url}`, the events of assistant.events w
 
 import asyncio
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -44,7 +45,7 @@ class AssistantConsumer(AsyncJsonWebsocketConsumer):
             return
         await self.accept()
         user = self.scope["user"]
-        if not user.is_authenticated:
+        if user is None or not user.is_authenticated:
             await self.close(NOT_LOGGED_IN)
             return
         self.user = await in_thread(User.objects.get)(pk=user.pk)
@@ -133,7 +134,7 @@ class AssistantConsumer(AsyncJsonWebsocketConsumer):
             await self.send_json({"type": "error", "code": error.code, "text": str(error)})
 
 
-def comes_from_our_pages(scope: dict[str, Any]) -> bool:
+def comes_from_our_pages(scope: Mapping[str, Any]) -> bool:
     """Whether the page that opened the socket is of this host and port, or of a trusted origin.
 
     Cookies are sent to every port of a host, so the host alone does not say whose page it is.
@@ -144,7 +145,7 @@ def comes_from_our_pages(scope: dict[str, Any]) -> bool:
     return bool(origin) and (urlsplit(origin).netloc == host or origin in settings.CSRF_TRUSTED_ORIGINS)
 
 
-def _language_of(scope: dict[str, Any]) -> str:
+def _language_of(scope: Mapping[str, Any]) -> str:
     """The language of the page that opened the socket (`?language=`), else the default."""
     asked = parse_qs(scope["query_string"].decode("latin-1")).get("language", [""])[0]
     try:

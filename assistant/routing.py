@@ -4,4 +4,4 @@ from django.urls import path
 
 from assistant.consumers import AssistantConsumer
 
-websocket_urlpatterns = [path("ws/assistant/", AssistantConsumer.as_asgi())]
+websocket_urlpatterns = [path("ws/assistant/", AssistantConsumer.as_asgi())]  # type: ignore[arg-type]
