@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import snowballstemmer
 
+from knowledge.analysis.detection import DETECTOR_VERSION
 from knowledge.analysis.stopwords import STOPWORDS
 
-ANALYSER_VERSION = f"1/snowball-{version('snowballstemmer')}"
-LANGUAGES = ("de", "en", "ru")
+ANALYSER_VERSION = f"1/snowball-{version('snowballstemmer')}/{DETECTOR_VERSION}"
 _ALGORITHMS = {"de": "german", "en": "english", "ru": "russian"}
 _LONGEST_TERM = 60
 

@@ -30,8 +30,8 @@ class KeywordScores(NamedTuple):
     known_share: float
 
 
-def score_keywords(query: str, views: Sequence[ScopeView]) -> KeywordScores:
-    words = words_of(query)
+def score_keywords(query: str, views: Sequence[ScopeView], *, language: str) -> KeywordScores:
+    words = words_of(query, language=language)
     candidates = sorted(candidate_terms(words))
     offsets = np.cumsum([0, *(len(view.numbers) for view in views)])
     scores = np.zeros(int(offsets[-1]))

@@ -5,12 +5,13 @@ round. Both are done here, when searching, so that no document changes another's
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import sqrt
 from typing import NamedTuple
 
 from knowledge.analysis.stopwords import STOPWORDS
-from knowledge.analysis.terms import LANGUAGES, canonical, stem, term, tokenize
+from knowledge.analysis.languages import LANGUAGES
+from knowledge.analysis.terms import canonical, stem, term, tokenize
 
 _SHORTEST_PART = 4
 _LONGEST_SPLIT_WORD = 40
@@ -39,19 +40,14 @@ class Weighed(NamedTuple):
     known_share: float
 
 
-def words_of(query: str) -> list[Word]:
-    """The words of a query that carry a topic, in order.
-
-    Small words are those of the query's own language; where that can't be told, those of any of the three.
-    """
-    tokens = tokenize(query)
-    languages = _languages_of(token.text for token in tokens)
+def words_of(query: str, *, language: str) -> list[Word]:
+    """The words of a query that carry a topic, in order: all but the small words of its language."""
     words = []
-    for token in tokens:
-        if any(canonical(token.text, language) in STOPWORDS[language] for language in languages):
+    for token in tokenize(query):
+        if canonical(token.text, language) in STOPWORDS[language]:
             continue
         terms = dict.fromkeys(
-            found for language in LANGUAGES if (found := term(token.text, language)) is not None
+            found for known in LANGUAGES if (found := term(token.text, known)) is not None
         )
         if terms:
             words.append(Word(token.text, token.joined, tuple(terms)))
@@ -135,16 +131,6 @@ def _best_split(word: Word, frequency: Callable[[str], int]) -> Split | None:
         if score and (best is None or (score, split) > best):
             best = (score, split)
     return best[1] if best else None
-
-
-def _languages_of(tokens: Iterable[str]) -> tuple[str, ...]:
-    votes: Counter[str] = Counter()
-    for token in tokens:
-        for language in LANGUAGES:
-            votes[language] += canonical(token, language) in STOPWORDS[language]
-        votes["de"] += any(letter in "äöüß" for letter in token)
-    (first, most), (_, second) = votes.most_common(2) if len(votes) > 1 else (("", 0), ("", 0))
-    return (first,) if most > second else LANGUAGES
 
 
 def _is_cyrillic(text: str) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accounts.models import Tenant
+from knowledge.analysis import detect_language
 from knowledge.embedding.base import embedder_named
 from knowledge.errors import QueryUnusable
 from knowledge.models import Chunk, Document, Scope
@@ -107,7 +108,8 @@ def search_scopes(
         with clock.stage("embed"):
             embedded = _embed(query, views)
         with clock.stage("keyword"):
-            keywords = score_keywords(query, views)
+            query_language = detect_language(query)
+            keywords = score_keywords(query, views, language=query_language)
             keyword = _best_keywords(keywords, views, allowed=allowed, hidden=hidden)
         with clock.stage("vector"):
             vector: dict[int, float] = {}
@@ -128,7 +130,9 @@ def search_scopes(
             )
         with clock.stage("load"):
             passages = _load(fused, keyword, vector, views=views, top_k=top_k)
-    support = support_of(passages, coverage=_keywords_coverage(keywords, views, passages))
+    support = support_of(
+        passages, coverage=_keywords_coverage(keywords, views, passages), language=query_language
+    )
     return Retrieval(
         query=query,
         passages=passages,

@@ -1,0 +1,3 @@
+"""The languages that knowledge may be in."""
+
+LANGUAGES = ("de", "en", "ru")
