@@ -3,6 +3,8 @@
 What a person sees inside is decided by each app's own admin classes.
 """
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
@@ -43,6 +45,18 @@ class Cockpit(UnfoldAdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         return may_enter(request.user)
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
+        """As usual, but no address with a NUL in it reaches a filter: PostgreSQL takes none in a text."""
+        guarded = super().admin_view(view, cacheable)
+
+        @wraps(guarded)
+        def without_nul(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if any("\x00" in value for values in request.GET.lists() for value in values[1]):
+                raise Http404
+            return guarded(request, *args, **kwargs)
+
+        return without_nul
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Send the unknown to the site's one login page, and tell the others why they can't enter."""

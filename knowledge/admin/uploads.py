@@ -72,7 +72,8 @@ class UploadForm(forms.Form):
     batch = forms.RegexField(regex=r"^[0-9a-f]{32}$", required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, scopes: list[Scope], **kwargs: Any) -> None:
-        super().__init__(*args, label_suffix="", **kwargs)
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         field = self.fields["scope"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = Scope.objects.select_related("tenant").filter(pk__in=[scope.pk for scope in scopes])
