@@ -45,7 +45,7 @@ def embed_cached(
         require_usable(vectors, dimension=embedder.dimension, ordinals=batch)
         halves = vectors.astype(np.float16)
         fresh = {hashes[index]: half for index, half in zip(batch, halves, strict=True)}
-        _keep(model=embedder.name, fresh=fresh)
+        keep(model=embedder.name, fresh=fresh)
         kept |= fresh
         done += len(batch)
         on_progress(done)
@@ -62,7 +62,7 @@ def require_usable(vectors: NDArray[np.float32], *, dimension: int, ordinals: Se
         raise EmbeddingUnusable(ordinal=ordinals[int(unusable[0])] + 1)
 
 
-def _keep(*, model: str, fresh: dict[bytes, NDArray[np.float16]]) -> None:
+def keep(*, model: str, fresh: dict[bytes, NDArray[np.float16]]) -> None:
     with vector_cursor() as cursor:
         cursor.executemany(
             "INSERT INTO knowledge_cachedembedding (model, text_hash, vector) VALUES (%s, %s, %s)"

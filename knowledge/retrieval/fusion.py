@@ -11,7 +11,7 @@ whose few known words say little, leaves the lead to the vectors.
 from collections.abc import Iterable
 
 POOL = 100
-KEYWORD_WEIGHT = 0.5
+KEYWORD_WEIGHT = 0.6
 
 
 def scale(scores: dict[int, float], *, pool: Iterable[float]) -> dict[int, float]:

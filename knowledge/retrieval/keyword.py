@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from knowledge.retrieval.query import candidate_terms, weigh, words_of
 from knowledge.retrieval.view import Postings, ScopeView, read_postings
 
-K1 = 1.2
+K1 = 1.5
 B = 0.75
 
 
