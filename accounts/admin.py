@@ -21,7 +21,12 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 from unfold.admin import ModelAdmin, TabularInline
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.forms import (
+    AdminPasswordChangeForm,
+    PaginationInlineFormSet,
+    UserChangeForm,
+    UserCreationForm,
+)
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Membership, Tenant, User
@@ -101,16 +106,30 @@ class MembershipForm(forms.ModelForm[Membership]):
                 raise forms.ValidationError(
                     _("There is no user of this name. Ask the platform's staff to add one.")
                 )
-            tenant = self.instance.tenant
-            if tenant.pk and Membership.objects.filter(tenant=tenant, user=user).exists():
+            if Membership.objects.filter(tenant_id=self.instance.tenant_id, user=user).exists():
                 raise forms.ValidationError(_("This person is a member already."))
             self.instance.user = user
         return name
 
 
+class MembershipFormSet(PaginationInlineFormSet):
+    """A tenant's members on its page; nobody is named twice among the new ones."""
+
+    def clean(self) -> None:
+        super().clean()
+        named: set[int] = set()
+        for form in self.extra_forms:
+            user_id = form.instance.user_id
+            if user_id in named:
+                form.add_error("username", _("This person is in the list already."))
+            elif user_id is not None:
+                named.add(user_id)
+
+
 class MembershipInline(TabularInline):
     model = Membership
     form = MembershipForm
+    formset = MembershipFormSet
     fields = ["username", "role", "level", "language"]
     extra = 0
 
@@ -118,10 +137,11 @@ class MembershipInline(TabularInline):
         return super().get_queryset(request).select_related("user", "tenant").order_by("user__username")
 
     def _governs(self, request: HttpRequest, tenant: Tenant | None) -> bool:
+        """Whether the person governs the tenant; without one, whether they govern any."""
         governed = tenants_of(request.user, roles=(Membership.Role.ADMIN,))
-        return is_platform_staff(request.user) or (
-            tenant is not None and tenant.pk is not None and governed.filter(pk=tenant.pk).exists()
-        )
+        if tenant is None:
+            return is_platform_staff(request.user) or governed.exists()
+        return governed.filter(pk=tenant.pk).exists()
 
     def has_view_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
         return self._governs(request, obj)

@@ -18,7 +18,6 @@ from knowledge.admin.scope_filter import ScopeFilter
 from knowledge.errors import KnowledgeError
 from knowledge.governance import request_reindex
 from knowledge.index.settings import IndexSettings
-from knowledge.index.state import live_state
 from knowledge.models import IndexVersion, Scope, SegmentSpan
 
 CHANGES_SHOWN = 50
@@ -154,12 +153,12 @@ class IndexVersionAdmin(ScopedAdmin):
                 messages.error(request, told(error))
                 return HttpResponseRedirect(reverse("admin:knowledge_indexversion_changelist"))
             return HttpResponseRedirect(job_link(job))
-        live = live_state(scope)
+        live = scope.live
         return self.page(
             request,
             "admin/knowledge/reindex.html",
             title=gettext("Reindex"),
             scope=scope,
             live=live,
-            compared=settings_compared(live.settings) if live else [],
+            compared=settings_compared(live.build.settings) if live else [],
         )

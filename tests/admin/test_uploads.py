@@ -26,6 +26,8 @@ def test_one_file_leads_to_its_job_and_becomes_live(editor, tenant, run_jobs):
     assert job.state == IngestJob.State.QUEUED, "nothing is indexed within the request"
     assert job.requested_by is not None
     assert job.requested_by.username == "edith"
+    assert job.document is not None
+    assert job.version is not None
     assert (job.document.source_key, job.version.note) == ("tomaten.md", "Frühling")
     run_jobs()
     version = DocumentVersion.objects.get()
