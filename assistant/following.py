@@ -1,6 +1,9 @@
 """Reading a turn while it is answered, from any process, from the beginning or from where one was."""
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
+
+from redis.exceptions import RedisError
 
 from assistant import stream
 from assistant.events import LAST
@@ -34,9 +37,10 @@ async def follow(*, turn_id: int, after: str = BEGINNING) -> AsyncGenerator[Reco
 
 
 async def settle(*, turn_id: int) -> None:
-    """Mark the turn as failed if its producer has gone."""
-    if not await stream.is_alive(turn_id):
-        await in_thread(fail_abandoned)(turn_id=turn_id)
+    """Mark the turn as failed if its producer has gone; without Valkey nobody can tell."""
+    with suppress(RedisError):
+        if not await stream.is_alive(turn_id):
+            await in_thread(fail_abandoned)(turn_id=turn_id)
 
 
 async def stop(*, turn_id: int) -> None:

@@ -53,11 +53,27 @@ async def ask(
     turn = await in_thread(begin_turn)(
         user=user, tenant=tenant, question=question, language=language, conversation_id=conversation_id
     )
+    try:
+        await stream.begin(turn.pk)
+    except RedisError as error:
+        log.error("turn_failed", turn=turn.pk, error=type(error).__name__)
+        await in_thread(end_turn)(
+            turn_id=turn.pk, state=Turn.State.FAILED, text="", error_code=Interrupted.code
+        )
+        return turn
     # An empty context: what belongs to the request (its threads, its language) ends with it.
     task = asyncio.get_running_loop().create_task(_produce(turn), context=contextvars.Context())
     _running.add(task)
     task.add_done_callback(_running.discard)
     return turn
+
+
+async def interrupt_all() -> None:
+    """End the answers that this process is writing, as failed; returns when that is written down."""
+    tasks = list(_running)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _produce(turn: Turn) -> None:
@@ -99,7 +115,6 @@ async def _produce(turn: Turn) -> None:
 
 async def _write(turn: Turn, draft: _Draft) -> None:
     """Send each event on, keeping the text about once a second."""
-    await stream.beat(turn.pk)
     saved_at = time.monotonic()
     events = answer(
         question=turn.question,

@@ -42,6 +42,14 @@ def valkey() -> "Redis":
     return _clients[loop]
 
 
+async def begin(turn_id: int) -> None:
+    """Set up for a producer that is about to start; nothing of an earlier database's turn is left."""
+    async with valkey().pipeline(transaction=True) as pipe:
+        pipe.delete(_key(turn_id, "events"), _key(turn_id, "control"))
+        pipe.set(_key(turn_id, "alive"), "1", ex=ALIVE_S)
+        await pipe.execute()
+
+
 async def append(turn_id: int, event: Event) -> str:
     """Add an event, and return its id."""
     async with valkey().pipeline(transaction=True) as pipe:
