@@ -300,7 +300,7 @@ async def _worker_answers(redis_url: str) -> bool:
     def ping() -> bool:
         from celery import Celery
 
-        with Celery("ping", broker=redis_url, set_as_current=False) as app:  # type: ignore[no-untyped-call]
+        with Celery("ping", broker=redis_url, set_as_current=False) as app:
             return bool(app.control.ping(timeout=0.5))
 
     try:

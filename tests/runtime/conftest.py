@@ -109,6 +109,16 @@ def home() -> Iterator[Path]:
     shutil.rmtree(parent, ignore_errors=True)
 
 
+@pytest.fixture(scope="module")
+def lived_in() -> Iterator[Path]:
+    """A home for the tests that start on what another start left."""
+    parent = Path(tempfile.mkdtemp(prefix="kp-run-"))
+    parent.chmod(0o755)
+    yield parent / "var"
+    remove(parent / "var")
+    shutil.rmtree(parent, ignore_errors=True)
+
+
 @pytest.fixture
 def run(home: Path) -> Iterator[Callable[..., Run]]:
     """Starts `./run` on `home`; whatever is still up at the end is stopped."""

@@ -5,7 +5,6 @@ import re
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -190,35 +189,35 @@ def test_stops_cleanly_keeps_the_data_and_starts_again(run: Callable[..., Run], 
 
 
 def test_supervisor_killed_takes_all_along_and_the_next_start_works(
-    run: Callable[..., Run], home: Path
+    run: Callable[..., Run], lived_in: Path
 ) -> None:
-    first = run().ready()
+    first = run(lived_in).ready()
     pids = first.processes
     with psycopg.connect(database_url(first)) as connection:
         connection.execute("create table kept as select 42 as answer")
     first.process.kill()
-    second = run().ready()
+    second = run(lived_in).ready()
     assert not [name for name, pid in pids.items() if alive(pid)]
     with psycopg.connect(database_url(second)) as connection:
         assert connection.execute("select answer from kept").fetchone() == (42,)
 
 
-def test_everything_killed_at_once_loses_nothing_committed(run: Callable[..., Run], home: Path) -> None:
-    first = run().ready()
+def test_everything_killed_at_once_loses_nothing_committed(run: Callable[..., Run], lived_in: Path) -> None:
+    first = run(lived_in).ready()
     pids = first.processes
     with psycopg.connect(database_url(first)) as connection:
-        connection.execute("create table kept as select 42 as answer")
+        connection.execute("create table kept_too as select 42 as answer")
     first.process.send_signal(signal.SIGSTOP)  # so that it mends nothing meanwhile
     for pid in pids.values():
         os.kill(pid, signal.SIGKILL)
     first.process.kill()
     # The number in the file left behind belongs to somebody else by now.
-    pid_file = next(home.rglob("postmaster.pid"))
+    pid_file = next(lived_in.rglob("postmaster.pid"))
     lines = pid_file.read_text().splitlines()
     pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
-    second = run().ready()
+    second = run(lived_in).ready()
     with psycopg.connect(database_url(second)) as connection:
-        assert connection.execute("select answer from kept").fetchone() == (42,)
+        assert connection.execute("select answer from kept_too").fetchone() == (42,)
 
 
 def test_stopped_while_still_starting(run: Callable[..., Run], home: Path) -> None:
@@ -292,4 +291,3 @@ def test_a_failing_command_fails_and_stops_its_services(home: Path) -> None:
     done = manage(home, "no_such_command")
     assert done.returncode == 1
     assert not subprocess.run(["pgrep", "-f", str(home)], capture_output=True).stdout
-    assert sys.version_info >= (3, 11)
