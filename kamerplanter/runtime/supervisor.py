@@ -191,7 +191,7 @@ class Supervisor:
 
     def applications(self, services: Services, listener: socket.socket) -> list[Keeper]:
         python = sys.executable
-        # Static files come out of the packages; the web server only wants the folder for collected ones to be there.
+        # Static files come out of the packages; the folder for collected ones only has to be there.
         (self.home.path / "static").mkdir(exist_ok=True)
         web = Program(
             name="web",
