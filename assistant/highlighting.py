@@ -16,8 +16,13 @@ from assistant.rendering import TAGS
 
 # Punctuation, so that emphasis beside it still opens and closes; scripts that hardly any text is written in.
 _SENTINELS = "꣎꣏᪨᪩᪪᪫꧁꧂"
-# What a line begins with that is structure, not text: quotes, headings, items, cells.
-_STRUCTURE = re.compile(r"[ \t\n]*(?:>[ \t]*)*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,9}[.)][ \t]+)?(?:\|[ \t]*)?")
+# What a passage may begin or end with that is structure, not text: whole lines (fences, rules, the second
+# line of a table or heading), and what stands before the text of a line (quotes, headings, items, cells).
+_LINES = r"(?:[ \t]*(?:`{3,}|~{3,})[^\n]*|[ \t|:=-]*)"
+_BEFORE = re.compile(
+    rf"(?:{_LINES}\n)*[ \t]*(?:>[ \t]*)*(?:#{{1,6}}[ \t]+|[-*+•][ \t]+|\d{{1,9}}[.)][ \t]+)?(?:\|[ \t]*)?"
+)
+_AFTER = re.compile(rf"(?:\n{_LINES})+\Z")
 
 
 def text_html(text: str, *, mark: tuple[int, int] | None, is_plain: bool = False) -> str:
@@ -63,11 +68,13 @@ def _onto_text(text: str, start: int, end: int) -> tuple[int, int]:
     """Move the start past what is structure, and the end before blanks and the edges of cells."""
     line = text.rfind("\n", 0, start) + 1
     if not text[line:start].strip(" \t>|-*+#"):
-        match = _STRUCTURE.match(text, start, end)
+        match = _BEFORE.match(text, start, end)
         start = match.end() if match else start
+    if after := _AFTER.search(text, start, end):
+        end = after.start()
     while end > start and text[end - 1] in " \t\n|":
         end -= 1
-    return start, max(start, end)
+    return start, end
 
 
 def _marked(token: Token, opening: str, closing: str, inside: bool) -> tuple[list[Token], bool]:

@@ -95,6 +95,7 @@ def conversation_list(request: HttpRequest) -> HttpResponse:
         Conversation.objects.filter(user=_user(request))
         .select_related("tenant")
         .annotate(turn_count=Count("turns"))
+        .order_by("-updated_at", "-pk")
     )
     page = Paginator(conversations, PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "assistant/conversations.html", {"page": page})

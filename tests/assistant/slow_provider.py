@@ -16,7 +16,8 @@ FAILING_QUESTION = "Bitte scheitern"
 class Slow(RuleBased):
     """Writes what RuleBased writes, a piece each SLOW_PIECE_S seconds.
 
-    Appends "begun PID", and "closed" or "finished", to the file SLOW_LOG. Gives up half-way on FAILING_QUESTION.
+    Appends "begun PID", and "closed" or "finished", to the file SLOW_LOG. Gives up half-way on
+    FAILING_QUESTION.
     """
 
     kind: ClassVar[str] = "slow"

@@ -1,10 +1,12 @@
 import asyncio
 from argparse import ArgumentParser
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
 
 from accounts.models import Tenant
 from assistant.answering import answer
@@ -12,6 +14,7 @@ from assistant.conversations import checked_question
 from assistant.errors import AssistantError
 from assistant.events import Delta, Done, Failed, Sources
 from assistant.providers.registry import provider_of
+from assistant.threads import in_thread
 from knowledge.errors import KnowledgeError
 from knowledge.management.arguments import add_json, add_tenant, as_command_error, print_json, tenant_named
 from knowledge.management.commands.search import passage_as_json
@@ -53,6 +56,8 @@ async def _ask(question: str, *, tenant: Tenant | None, language: str) -> dict[s
     provider = provider_of(settings.AI_DEFAULT_PROVIDER)
     outcome: dict[str, Any] = {"answer": ""}
     events = answer(question=question, tenant=tenant, language=language, provider=provider)
+    # One thread, so that the connection it opens can be closed at the end.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=1))
     async with aclosing(events):
         async for event in events:
             match event:
@@ -72,4 +77,5 @@ async def _ask(question: str, *, tenant: Tenant | None, language: str) -> dict[s
                     outcome["receipt"]["timings_ms"] |= event.timings_ms
                 case Failed():
                     raise CommandError(event.text)
+    await in_thread(connections.close_all)()
     return outcome
