@@ -1,15 +1,27 @@
 """Two tenants that must not see each other, and people who enter the cockpit."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import pytest
+from django.db import connections
 from django.test import Client
+from playwright.sync_api import Page, sync_playwright
 
 from accounts.models import Tenant, User
 from knowledge.models import Document, IndexVersion, IngestJob
 from knowledge.scopes import scope_of
+from tests.conftest import PASSWORD
 
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 SECRET = "Fliederbeersirup"
 
 
@@ -64,3 +76,29 @@ def foreign(make_user, upload, run_jobs) -> Foreign:
         document.jobs.get(),
         IndexVersion.objects.get(scope=document.scope),
     )
+
+
+@pytest.fixture
+def new_browser(monkeypatch) -> Iterator[Callable[..., Page]]:
+    """new_browser(site, user) -> a page of a fresh Chromium window in which the user has logged in."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("there is no Chromium; install it to run the browser tests")
+    # Playwright keeps an event loop in this thread, which Django would take for a mistake.
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
+
+        def open_page(site: str, user: User, **options: Any) -> Page:
+            page = browser.new_context(locale="en-GB", **options).new_page()
+            page.goto(f"{site}/login/?next=/admin/")
+            page.fill("input[name=username]", user.username)
+            page.fill("input[name=password]", PASSWORD)
+            page.press("input[name=password]", "Enter")
+            page.wait_for_url(f"{site}/admin/")
+            return page
+
+        yield open_page
+        browser.close()
+        # Beside an event loop, Django has opened a connection of its own here.
+        connections.close_all()
