@@ -82,8 +82,9 @@ class UniversalSentenceEncoder:
             return np.empty((0, self.dimension), dtype=np.float32)
         with self._lock:
             self._encoder._sp = self._tokenizer
-            vectors: NDArray[np.float32] = self._encoder.encode(list(texts))
-        return vectors
+            # One text at a time: the library multiplies the matrices of neighbours together, and the shape
+            # of a product shows in its last bits.
+            return np.stack([self._encoder.encode(text) for text in texts])
 
     def count_tokens(self, text: str) -> int:
         return sum(len(self._tokenizer.word(word)) for word in text.split())
