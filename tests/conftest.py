@@ -173,8 +173,8 @@ def site(transactional_db, files_folder, tmp_path) -> Iterator[str]:
 
 
 @contextmanager
-def web_server(tmp_path: Path, **changes: str) -> Iterator[str]:
-    port = free_port()
+def web_server(tmp_path: Path, *, port: int | None = None, **changes: str) -> Iterator[str]:
+    port = port or free_port()
     log = tmp_path / f"web-{port}.log"
     address = f"http://127.0.0.1:{port}"
 

@@ -50,10 +50,11 @@ def slow_log(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def slow_server(tmp_path: Path, *, piece_s: float = 0.15) -> Iterator[str]:
+def slow_server(tmp_path: Path, *, piece_s: float = 0.15, port: int | None = None) -> Iterator[str]:
     """The address of a server that writes a piece of about 40 characters each `piece_s` seconds."""
     with web_server(
         tmp_path,
+        port=port,
         DJANGO_SETTINGS_MODULE="tests.assistant.slow_settings",
         SLOW_PIECE_S=str(piece_s),
         SLOW_LOG=str(tmp_path / "slow.log"),
