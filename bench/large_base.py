@@ -59,14 +59,20 @@ random = np.random.default_rng(7)
 
 def words() -> np.ndarray[Any, Any]:
     """A vocabulary of pronounceable words, most of them compounds, none a stopword."""
-    syllables = [a + b for a in ("bl", "st", "kr", "m", "w", "sp", "f", "tr", "l", "g") for b in ("att", "aub", "ind", "ost", "urz", "elk")]
+    syllables = [
+        a + b
+        for a in ("bl", "st", "kr", "m", "w", "sp", "f", "tr", "l", "g")
+        for b in ("att", "aub", "ind", "ost", "urz", "elk")
+    ]
     made = set()
     while len(made) < VOCABULARY:
         made.add("".join(random.choice(syllables, size=random.integers(2, 5))))
     return np.array(sorted(made))
 
 
-def make_document(scope: Scope, number: int, vocabulary: np.ndarray[Any, Any], *, edition: int = 1) -> tuple[DocumentVersion, ExtractedText, list[ChunkDraft]]:
+def make_document(
+    scope: Scope, number: int, vocabulary: np.ndarray[Any, Any], *, edition: int = 1
+) -> tuple[DocumentVersion, ExtractedText, list[ChunkDraft]]:
     ranks = np.minimum(random.zipf(1.15, size=(CHUNKS_PER_DOCUMENT, WORDS_PER_CHUNK)) - 1, VOCABULARY - 1)
     texts = [" ".join(vocabulary[row]) for row in ranks]
     text = "\n\n".join(texts)
@@ -110,7 +116,9 @@ def make_document(scope: Scope, number: int, vocabulary: np.ndarray[Any, Any], *
     return version, stored, chunks
 
 
-def prepare(version: DocumentVersion, stored: ExtractedText, chunks: list[ChunkDraft], build: IndexBuild) -> Prepared:
+def prepare(
+    version: DocumentVersion, stored: ExtractedText, chunks: list[ChunkDraft], build: IndexBuild
+) -> Prepared:
     draft = draft_segment(
         version=version,
         scope_key=build.scope.key,
@@ -178,7 +186,9 @@ def clean(tenant: Tenant) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--keep", action="store_true", help="leave the tenant's base in place")
     options = parser.parse_args()
@@ -204,7 +214,10 @@ def main() -> None:
     segment_ids = list(Segment.objects.filter(build=build, block=None).values_list("pk", flat=True))
     if segment_ids:
         with transaction.atomic():
-            row("merge all postings into one block", timed(lambda: write_block(build, segment_ids=segment_ids)))
+            row(
+                "merge all postings into one block",
+                timed(lambda: write_block(build, segment_ids=segment_ids)),
+            )
         with connection.cursor() as cursor:
             cursor.execute("VACUUM (ANALYZE)")
     row("first search of a process (loads the view)", timed(ask))
@@ -218,7 +231,9 @@ def main() -> None:
     def activate() -> None:
         nonlocal edition
         edition += 1
-        version, stored, chunks = make_document(scope, int(random.integers(options.documents)), vocabulary, edition=edition)
+        version, stored, chunks = make_document(
+            scope, int(random.integers(options.documents)), vocabulary, edition=edition
+        )
         prepared = prepare(version, stored, chunks, build)
         job = IngestJob.objects.create(
             type="DOCUMENT_VERSION_ACTIVATE", scope=scope, document=version.document, version=version

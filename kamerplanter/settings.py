@@ -27,7 +27,9 @@ def _flag(name: str, *, default: bool) -> bool:
     if value in {"0", "false", "no", "off"}:
         return False
     if value:
-        raise ImproperlyConfigured(f"{name} must be one of 1, true, yes, on, 0, false, no, off; it is {value!r}.")
+        raise ImproperlyConfigured(
+            f"{name} must be one of 1, true, yes, on, 0, false, no, off; it is {value!r}."
+        )
     return default
 
 
@@ -119,7 +121,11 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": _database(os.environ.get("DATABASE_URL") or "postgresql://kamerplanter@127.0.0.1:5432/kamerplanter")}
+DATABASES = {
+    "default": _database(
+        os.environ.get("DATABASE_URL") or "postgresql://kamerplanter@127.0.0.1:5432/kamerplanter"
+    )
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = os.environ.get("REDIS_URL") or "redis://127.0.0.1:6379/0"
@@ -232,7 +238,6 @@ UNFOLD = {
     "STYLES": [lambda request: static("knowledge/cockpit.css")],
     "DASHBOARD_CALLBACK": "knowledge.admin.start_page.dashboard",
     "GLOBAL_CALLBACK": "knowledge.admin.banner.mismatches",
-    
     "BORDER_RADIUS": "8px",
     "COLORS": {
         "primary": {

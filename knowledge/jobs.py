@@ -54,7 +54,9 @@ def request_cancel(*, job: IngestJob, user: User | None) -> IngestJob:
         state=IngestJob.State.ABORTED, finished_at=timezone.now(), cancel_requested=True
     )
     if not aborted:
-        asked = IngestJob.objects.filter(pk=job.pk, state=IngestJob.State.RUNNING).update(cancel_requested=True)
+        asked = IngestJob.objects.filter(pk=job.pk, state=IngestJob.State.RUNNING).update(
+            cancel_requested=True
+        )
         if not asked:
             job.refresh_from_db()
             raise JobStateForbids(state=job.get_state_display())

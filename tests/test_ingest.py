@@ -47,7 +47,11 @@ def test_an_upload_becomes_searchable_only_once_its_job_has_run(upload, run_jobs
 
     accepted.job.refresh_from_db()
     accepted.version.refresh_from_db()
-    assert (accepted.job.state, accepted.version.state, accepted.version.active) == ("COMPLETED", "INDEXED", True)
+    assert (accepted.job.state, accepted.version.state, accepted.version.active) == (
+        "COMPLETED",
+        "INDEXED",
+        True,
+    )
     found = retrieve("Welche Luftfeuchte mag der Schwertfarn?", tenant=None)
     assert found.passages[0].heading.endswith("Luftfeuchte")
     assert found.index_versions == {"global": 1}

@@ -27,7 +27,8 @@ def long_text(sections: int) -> str:
     chance = random.Random(3)
     words = ["Wurzel", "Blatt", "Erde", "Licht", "Wasser", "Topf", "Dünger", "Trieb", "Knospe", "Ranke"]
     return "\n\n".join(
-        f"## Abschnitt {number}\n\n" + " ".join(f"{chance.choice(words)}{chance.randrange(999)}" for _ in range(150))
+        f"## Abschnitt {number}\n\n"
+        + " ".join(f"{chance.choice(words)}{chance.randrange(999)}" for _ in range(150))
         for number in range(sections)
     )
 

@@ -20,7 +20,9 @@ def kept_vectors(*, model: str, hashes: Sequence[bytes]) -> dict[bytes, NDArray[
             "SELECT text_hash, vector FROM knowledge_cachedembedding WHERE model = %s AND text_hash = ANY(%s)",
             [model, list(hashes)],
         )
-        return {bytes(text_hash): vector.to_numpy().astype(np.float16) for text_hash, vector in cursor.fetchall()}
+        return {
+            bytes(text_hash): vector.to_numpy().astype(np.float16) for text_hash, vector in cursor.fetchall()
+        }
 
 
 def embed_cached(
@@ -69,4 +71,3 @@ def keep(*, model: str, fresh: dict[bytes, NDArray[np.float16]]) -> None:
             " ON CONFLICT DO NOTHING",
             [(model, text_hash, HalfVector(vector)) for text_hash, vector in fresh.items()],
         )
-

@@ -118,9 +118,12 @@ def _rows(inverted: InvertedSegment, terms: dict[str, int], offset: int) -> _Row
 
 
 def _copy_postings(block_id: int, terms: dict[str, int], parts: Sequence[_Rows]) -> None:
-    with connection.cursor() as cursor, cursor.copy(
-        f"COPY {Posting._meta.db_table} (block_id, term, ordinals, frequencies) FROM STDIN (FORMAT BINARY)"
-    ) as copy:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(
+            f"COPY {Posting._meta.db_table} (block_id, term, ordinals, frequencies) FROM STDIN (FORMAT BINARY)"
+        ) as copy,
+    ):
         copy.set_types(["int8", "varchar", "bytea", "bytea"])
         for term, ordinals, frequencies in _by_term(terms, parts):
             copy.write_row((block_id, term, ordinals, frequencies))

@@ -82,8 +82,7 @@ def store_segment(*, build: IndexBuild, version: DocumentVersion, prepared: Prep
 
 
 def publish_activation(
-    *,
-    job: IngestJob, fence: int, version: DocumentVersion, build: IndexBuild, prepared: Prepared | None
+    *, job: IngestJob, fence: int, version: DocumentVersion, build: IndexBuild, prepared: Prepared | None
 ) -> None:
     """Make the version its document's active one, in the next index version of its scope; completes the job.
 

@@ -57,9 +57,7 @@ def reindex_scope(*, job: IngestJob, fence: int, report: Reporter) -> None:
             build=build, version__active=True, version__document__state=Document.State.LISTED
         ).select_related("version")
         SegmentSpan.objects.bulk_create(
-            SegmentSpan(
-                segment=segment, build=build, document_id=segment.version.document_id, entered=number
-            )
+            SegmentSpan(segment=segment, build=build, document_id=segment.version.document_id, entered=number)
             for segment in segments
         )
         index_version = close_version(

@@ -96,7 +96,9 @@ def draft_segment(
 
 def indexed_text(title: str, chunk: ChunkDraft) -> str:
     """What of a chunk is searched and embedded: its headings, then its text."""
-    headings = chunk.heading_path if title in chunk.heading_path or not title else (title, *chunk.heading_path)
+    headings = (
+        chunk.heading_path if title in chunk.heading_path or not title else (title, *chunk.heading_path)
+    )
     lines = [" › ".join(headings)] if headings else []
     if "table_header" in chunk.metadata:
         # Rows cut off from their header are found by its words too.
@@ -157,4 +159,3 @@ def hash_chunks(chunks: Sequence[bytes]) -> str:
         digest.update(chunk)
         digest.update(b"\n")
     return digest.hexdigest()
-

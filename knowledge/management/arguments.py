@@ -25,7 +25,9 @@ def tenant_named(slug: str | None) -> Tenant | None:
         return None
     tenant = Tenant.objects.filter(slug=slug).first()
     if tenant is None:
-        known = ", ".join(Tenant.objects.order_by("slug").values_list("slug", flat=True)) or "there is none yet"
+        known = (
+            ", ".join(Tenant.objects.order_by("slug").values_list("slug", flat=True)) or "there is none yet"
+        )
         raise CommandError(f"There is no tenant “{slug}”. Known: {known}.")
     return tenant
 

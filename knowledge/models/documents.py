@@ -19,7 +19,12 @@ class Scope(models.Model):
 
     key = models.CharField(_("key"), max_length=60, unique=True)
     tenant = models.OneToOneField(
-        Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="scope", verbose_name=_("tenant")
+        Tenant,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="scope",
+        verbose_name=_("tenant"),
     )
     live = models.ForeignKey(
         "knowledge.IndexVersion", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
@@ -62,12 +67,18 @@ class Document(models.Model):
     source_key = models.CharField(
         _("source key"),
         max_length=400,
-        help_text=_("Names the document within its scope, for example pflege/giessen.yaml. It can't be changed."),
+        help_text=_(
+            "Names the document within its scope, for example pflege/giessen.yaml. It can't be changed."
+        ),
     )
     title = models.CharField(_("title"), max_length=300)
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.LISTED)
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("created by")
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -76,16 +87,16 @@ class Document(models.Model):
         verbose_name_plural = _("documents")
         ordering = ["title"]
         constraints = [
-            models.UniqueConstraint(fields=["scope", "source_key"], name="document_source_key_once_per_scope"),
+            models.UniqueConstraint(
+                fields=["scope", "source_key"], name="document_source_key_once_per_scope"
+            ),
             models.CheckConstraint(condition=~models.Q(source_key=""), name="document_source_key_not_empty"),
             models.CheckConstraint(
                 condition=models.Q(state__in=["LISTED", "ARCHIVED", "ERASING"]), name="document_state_known"
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["scope"], condition=~models.Q(state="LISTED"), name="document_withheld"
-            ),
+            models.Index(fields=["scope"], condition=~models.Q(state="LISTED"), name="document_withheld"),
         ]
         triggers = [
             pgtrigger.Protect(
@@ -119,7 +130,11 @@ class DocumentVersion(models.Model):
     active = models.BooleanField(_("active"), default=False)
     activated_at = models.DateTimeField(_("activated"), null=True, blank=True)
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("created by")
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -140,7 +155,8 @@ class DocumentVersion(models.Model):
                 condition=models.Q(state__in=["PENDING", "INDEXED", "FAILED"]), name="version_state_known"
             ),
             models.CheckConstraint(
-                condition=models.Q(content_hash__regex=r"^[0-9a-f]{64}$"), name="version_content_hash_is_sha256"
+                condition=models.Q(content_hash__regex=r"^[0-9a-f]{64}$"),
+                name="version_content_hash_is_sha256",
             ),
         ]
         triggers = [

@@ -102,9 +102,7 @@ class Segment(models.Model):
     segment_hash = models.CharField(max_length=64)
     chunk_count = models.PositiveIntegerField()
     postings = models.BinaryField()
-    block = models.ForeignKey(
-        PostingBlock, null=True, on_delete=models.SET_NULL, related_name="members"
-    )
+    block = models.ForeignKey(PostingBlock, null=True, on_delete=models.SET_NULL, related_name="members")
 
     class Meta:
         verbose_name = _("segment")

@@ -95,9 +95,7 @@ class IngestJob(models.Model):
                 name="job_state_known",
             ),
             models.CheckConstraint(
-                condition=models.Q(
-                    type__in=["DOCUMENT_VERSION_ACTIVATE", "DOCUMENT", "GLOBAL_REINDEX"]
-                ),
+                condition=models.Q(type__in=["DOCUMENT_VERSION_ACTIVATE", "DOCUMENT", "GLOBAL_REINDEX"]),
                 name="job_type_known",
             ),
             models.CheckConstraint(

@@ -58,7 +58,8 @@ def score_keywords(query: str, views: Sequence[ScopeView], *, language: str) -> 
             covered[postings.places] += weighed.weights[term] * idf
     unknown_idf = np.log1p((chunk_count + 0.5) / 0.5)
     asked = sum(
-        weighed.weights[term] * float(np.log1p((chunk_count - frequency[term] + 0.5) / (frequency[term] + 0.5)))
+        weighed.weights[term]
+        * float(np.log1p((chunk_count - frequency[term] + 0.5) / (frequency[term] + 0.5)))
         for term in weighed.weights
     )
     plain = [word for word in words if not word.joined]

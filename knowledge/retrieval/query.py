@@ -46,9 +46,7 @@ def words_of(query: str, *, language: str) -> list[Word]:
     for token in tokenize(query):
         if canonical(token.text, language) in STOPWORDS[language]:
             continue
-        terms = dict.fromkeys(
-            found for known in LANGUAGES if (found := term(token.text, known)) is not None
-        )
+        terms = dict.fromkeys(found for known in LANGUAGES if (found := term(token.text, known)) is not None)
         if terms:
             words.append(Word(token.text, token.joined, tuple(terms)))
     return words

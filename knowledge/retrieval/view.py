@@ -117,7 +117,11 @@ def view_scopes(scopes: Sequence[Scope], *, as_of: dict[str, int] | None = None)
     Raises IndexVersionUnknown for a number that a scope doesn't have.
     """
     views = []
-    for scope in Scope.objects.filter(pk__in=[scope.pk for scope in scopes]).select_related("live__build").order_by("pk"):
+    for scope in (
+        Scope.objects.filter(pk__in=[scope.pk for scope in scopes])
+        .select_related("live__build")
+        .order_by("pk")
+    ):
         if scope.live is None:
             continue
         version = scope.live
@@ -137,12 +141,12 @@ def _version_numbered(scope: Scope, number: int) -> IndexVersion:
 def _view(scope: Scope, version: IndexVersion) -> ScopeView:
     block_ids = tuple(version.build.blocks.order_by("pk").values_list("pk", flat=True))
     is_newest = version.pk == scope.live_id
-    return _views.get((version.pk, block_ids, is_newest), lambda: _make_view(scope, version, block_ids, is_newest))
+    return _views.get(
+        (version.pk, block_ids, is_newest), lambda: _make_view(scope, version, block_ids, is_newest)
+    )
 
 
-def _make_view(
-    scope: Scope, version: IndexVersion, block_ids: tuple[int, ...], is_newest: bool
-) -> ScopeView:
+def _make_view(scope: Scope, version: IndexVersion, block_ids: tuple[int, ...], is_newest: bool) -> ScopeView:
     segments = _segments_of(version)
     in_block = dict(Segment.objects.filter(pk__in=segments).values_list("pk", "block_id"))
     parts: list[Part] = []

@@ -9,7 +9,14 @@ from knowledge.errors import KnowledgeError
 from knowledge.evaluation.scratch import scratch_index
 from knowledge.evaluation.topics import CUTS, Coverage, load_questions, load_topics, measure_coverage
 from knowledge.folders import files_of
-from knowledge.management.arguments import ProgressBar, add_json, add_tenant, as_command_error, print_json, tenant_named
+from knowledge.management.arguments import (
+    ProgressBar,
+    add_json,
+    add_tenant,
+    as_command_error,
+    print_json,
+    tenant_named,
+)
 from knowledge.retrieval.passages import Passage
 from knowledge.retrieval.search import Signal, retrieve, search_scopes
 
@@ -32,7 +39,9 @@ class Command(BaseCommand):
         add_tenant(parser)
         add_json(parser)
 
-    def handle(self, *args: Any, questions: Path, topics: Path | None, base: Path | None, **options: Any) -> None:
+    def handle(
+        self, *args: Any, questions: Path, topics: Path | None, base: Path | None, **options: Any
+    ) -> None:
         signal = Signal(options["signal"]) if options["signal"] else None
         try:
             loaded = load_questions(questions)
@@ -44,14 +53,21 @@ class Command(BaseCommand):
 
             if base is None:
                 tenant = tenant_named(options["tenant"])
-                coverage = measure(lambda text: retrieve(text, tenant=tenant, top_k=max(CUTS), signal=signal).passages)
+                coverage = measure(
+                    lambda text: retrieve(text, tenant=tenant, top_k=max(CUTS), signal=signal).passages
+                )
             else:
                 files = files_of(base, include=options["include"])
-                with scratch_index(files, on_progress=ProgressBar(len(files), "indexed").show) as (scope, unread):
+                with scratch_index(files, on_progress=ProgressBar(len(files), "indexed").show) as (
+                    scope,
+                    unread,
+                ):
                     for source_key in unread:
                         self.stderr.write(f"{source_key} could not be read and is left out.")
                     coverage = measure(
-                        lambda text: search_scopes(text, scopes=[scope], top_k=max(CUTS), signal=signal).passages
+                        lambda text: (
+                            search_scopes(text, scopes=[scope], top_k=max(CUTS), signal=signal).passages
+                        )
                     )
         except KnowledgeError as error:
             raise as_command_error(error) from None
@@ -59,7 +75,10 @@ class Command(BaseCommand):
             print_json(self.stdout, _as_json(coverage))  # type: ignore[arg-type]
             return
         self.stdout.write(f"{'':20}" + "".join(f"  top {cut}" for cut in CUTS))
-        for name, shares in {**coverage.by_category, f"all {coverage.questions} questions": coverage.overall}.items():
+        for name, shares in {
+            **coverage.by_category,
+            f"all {coverage.questions} questions": coverage.overall,
+        }.items():
             self.stdout.write(f"{name:20}" + "".join(f"  {shares[cut]:5.3f}" for cut in CUTS))
 
 

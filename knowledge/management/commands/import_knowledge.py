@@ -7,7 +7,14 @@ from django.core.management.base import BaseCommand, CommandError
 from knowledge.errors import KnowledgeError
 from knowledge.folders import files_of
 from knowledge.imports import import_files, wait_for_jobs
-from knowledge.management.arguments import ProgressBar, add_json, add_tenant, as_command_error, print_json, tenant_named
+from knowledge.management.arguments import (
+    ProgressBar,
+    add_json,
+    add_tenant,
+    as_command_error,
+    print_json,
+    tenant_named,
+)
 from knowledge.models import IngestJob
 from knowledge.scopes import scope_of
 
@@ -18,14 +25,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", type=Path, metavar="PATH")
         parser.add_argument(
-            "--include", action="append", default=[], metavar="GLOB", help="only files that match; may be repeated"
+            "--include",
+            action="append",
+            default=[],
+            metavar="GLOB",
+            help="only files that match; may be repeated",
         )
-        parser.add_argument("--wait", action="store_true", help="wait until every file is indexed or has failed")
+        parser.add_argument(
+            "--wait", action="store_true", help="wait until every file is indexed or has failed"
+        )
         parser.add_argument("--note", default="", help="why, shown with each version")
         add_tenant(parser)
         add_json(parser)
 
-    def handle(self, *args: Any, path: Path, include: list[str], wait: bool, note: str, **options: Any) -> None:
+    def handle(
+        self, *args: Any, path: Path, include: list[str], wait: bool, note: str, **options: Any
+    ) -> None:
         scope = scope_of(tenant_named(options["tenant"]))
         if not path.exists():
             raise CommandError(f"{path} is not there. Give the path of a folder or a file.")
@@ -46,7 +61,11 @@ class Command(BaseCommand):
             )
         trouble = [{"source_key": refused.source_key, "error": refused.text} for refused in imported.refused]
         trouble += [
-            {"source_key": job.document.source_key if job.document else "", "error": job.error_text, "job": job.pk}
+            {
+                "source_key": job.document.source_key if job.document else "",
+                "error": job.error_text,
+                "job": job.pk,
+            }
             for job in failed
         ]
         summary = {

@@ -18,7 +18,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        status = actions.add_parser("status", help="what is live, and whether it is what the settings ask for")
+        status = actions.add_parser(
+            "status", help="what is live, and whether it is what the settings ask for"
+        )
         reindex = actions.add_parser("reindex", help="build the index anew with the settings asked for")
         reindex.add_argument("--wait", action="store_true", help="wait until it is live or has failed")
         for action in (status, reindex):

@@ -23,7 +23,9 @@ class Command(BaseCommand):
         if wanted is None:
             raise CommandError(f"There is no job {job}.")
         if wanted.is_finished:
-            raise CommandError(f"Job {job} is {wanted.get_state_display()} already; retry it to run it again.")
+            raise CommandError(
+                f"Job {job} is {wanted.get_state_display()} already; retry it to run it again."
+            )
         run_queue(until_job=job)
         wanted.refresh_from_db()
         if options["json"]:

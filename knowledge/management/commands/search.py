@@ -15,7 +15,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("query", metavar="QUERY")
         parser.add_argument("--top-k", type=int, default=5, metavar="N")
-        parser.add_argument("--as-of", type=int, metavar="N", help="search index version N instead of the live one")
+        parser.add_argument(
+            "--as-of", type=int, metavar="N", help="search index version N instead of the live one"
+        )
         parser.add_argument("--language", choices=["de", "en", "ru"])
         parser.add_argument("--source-type", action="append", metavar="TYPE")
         add_tenant(parser)
