@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+from websockets import Origin
 from websockets.sync.client import ClientConnection, connect
 
 from tests.conftest import PASSWORD
@@ -62,7 +63,7 @@ def talk(site: str, client: httpx.Client | None, *, origin: str | None = None) -
     cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items()) if client else ""
     address = f"ws://{urlsplit(site).netloc}/ws/assistant/?language=de"
     headers = {"Cookie": cookies} if cookies else {}
-    with connect(address, origin=origin or site, additional_headers=headers) as socket:  # type: ignore[arg-type]
+    with connect(address, origin=Origin(origin or site), additional_headers=headers) as socket:
         yield Talk(socket)
 
 

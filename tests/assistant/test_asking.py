@@ -3,6 +3,7 @@
 import inspect
 import io
 import json
+from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
@@ -15,7 +16,7 @@ from assistant.providers.registry import provider_of
 from knowledge.scopes import scope_of
 
 
-def ask(*arguments: str) -> dict:
+def ask(*arguments: str) -> Any:
     out = io.StringIO()
     call_command("ask", *arguments, "--json", stdout=out)
     printed = out.getvalue()
@@ -86,8 +87,8 @@ async def test_every_provider_keeps_the_contract(kind):
     for flag in (provider.tools, provider.json_schema, provider.streaming, provider.is_remote):
         assert isinstance(flag, bool)
     stream = provider.chat_stream(PROMPT)
-    assert inspect.isasyncgen(stream)
     pieces = [piece async for piece in stream]
+    assert inspect.isasyncgen(stream)
     assert all(pieces)
     assert "".join(pieces) == await provider.chat(PROMPT)
     assert "[1]" in "".join(pieces)

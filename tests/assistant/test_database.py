@@ -81,9 +81,9 @@ def test_a_receipt_and_a_citation_are_final(turn, upload, run_jobs):
     citation = Citation.objects.create(
         turn=turn, number=1, version=version, chunk_id="c", start=0, end=3, title="t", snippet="s"
     )
-    for fields in ({"start": 1}, {"number": 2}, {"chunk_id": "d"}):
+    for other in ({"start": 1}, {"number": 2}, {"chunk_id": "d"}):
         with pytest.raises(DatabaseError), transaction.atomic():
-            Citation.objects.filter(pk=citation.pk).update(**fields)
+            Citation.objects.filter(pk=citation.pk).update(**other)
     for wrong in ({"number": 0}, {"number": 1}, {"number": 2, "end": 0}):
         with pytest.raises(IntegrityError), transaction.atomic():
             Citation.objects.create(

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -178,14 +179,15 @@ def test_a_provider_that_gives_up(slow_site, make_user):
 def test_what_cannot_be_asked_is_answered_with_a_sentence(slow_site, make_user):
     make_user("anna")
     with talk(slow_site, log_in(slow_site, "anna")) as socket:
-        for message, code in (
+        wrong: list[tuple[dict[str, Any], str]] = [
             ({"type": "ask", "question": "  \x00 "}, "empty_question"),
             ({"type": "ask", "question": "a" * 4001}, "question_too_long"),
             ({"type": "ask"}, "unknown_message"),
             ({"type": "follow", "turn": "1"}, "unknown_message"),
             ({"type": "follow", "turn": 1, "after": "now"}, "unknown_message"),
             ({"type": "dance"}, "unknown_message"),
-        ):
+        ]
+        for message, code in wrong:
             socket.send(**message)
             answer = socket.next()
             assert (answer["type"], answer["code"]) == ("error", code)
