@@ -1,4 +1,4 @@
-"""Jobs as their askers see them: queueing, cancelling, retrying, describing. Running is in `knowledge.running`."""
+"""Jobs as their askers see them: queueing, cancelling, retrying, describing. See `knowledge.running` too."""
 
 import logging
 from functools import partial

@@ -27,7 +27,7 @@ State = IngestJob.State
 
 
 def run_queue(*, seconds: float | None = None, until_job: int | None = None) -> bool:
-    """Run waiting jobs until none is left, or for about `seconds`, or up to a job; returns whether some are left.
+    """Run waiting jobs until none is left, for about `seconds`, or up to a job; return whether some are left.
 
     Returns at once, False, if another worker is the writer: that one looks again after letting go.
     """

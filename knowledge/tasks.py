@@ -18,7 +18,7 @@ _last_sign = 0.0
 
 @shared_task(ignore_result=True)
 def work_queue() -> None:
-    """Run waiting jobs for a few seconds, then hand on to the next task, so that a worker can stop between."""
+    """Run waiting jobs for a few seconds, then hand on to the next task: between two, a worker can stop."""
     if run_queue(seconds=SECONDS_PER_TASK):
         work_queue.delay()
 

@@ -17,7 +17,8 @@ def kept_vectors(*, model: str, hashes: Sequence[bytes]) -> dict[bytes, NDArray[
     """The vectors there are, by the hash of their text."""
     with vector_cursor() as cursor:
         cursor.execute(
-            "SELECT text_hash, vector FROM knowledge_cachedembedding WHERE model = %s AND text_hash = ANY(%s)",
+            "SELECT text_hash, vector FROM knowledge_cachedembedding"
+            " WHERE model = %s AND text_hash = ANY(%s)",
             [model, list(hashes)],
         )
         return {

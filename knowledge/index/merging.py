@@ -121,7 +121,8 @@ def _copy_postings(block_id: int, terms: dict[str, int], parts: Sequence[_Rows])
     with (
         connection.cursor() as cursor,
         cursor.copy(
-            f"COPY {Posting._meta.db_table} (block_id, term, ordinals, frequencies) FROM STDIN (FORMAT BINARY)"
+            f"COPY {Posting._meta.db_table} (block_id, term, ordinals, frequencies)"
+            " FROM STDIN (FORMAT BINARY)"
         ) as copy,
     ):
         copy.set_types(["int8", "varchar", "bytea", "bytea"])

@@ -98,11 +98,11 @@ def publish_activation(
         live_span = SegmentSpan.objects.filter(build=build, document=document, departed=None).first()
         if prepared is None:
             segment = Segment.objects.get(build=build, version=version)
-            if live_span is not None and live_span.segment_id == segment.pk and scope.live is not None:
-                if scope.live.build_id == build.pk:
-                    _make_active(version)
-                    complete(job, index_version=None)
-                    return
+            is_live = scope.live is not None and scope.live.build_id == build.pk
+            if is_live and live_span is not None and live_span.segment_id == segment.pk:
+                _make_active(version)
+                complete(job, index_version=None)
+                return
         number = next_number(scope)
         if live_span is not None:
             _depart(build, [live_span.segment_id], number)

@@ -57,13 +57,15 @@ def ensure_table(*, dimension: int) -> None:
 
 def insert(*, build_id: int, dimension: int, numbers: Sequence[int], vectors: NDArray[np.float16]) -> None:
     """Add one vector per chunk number, shape (len(numbers), dimension)."""
-    with vector_cursor() as cursor:
-        with cursor.copy(
+    with (
+        vector_cursor() as cursor,
+        cursor.copy(
             f"COPY {table_name(dimension)} (chunk_number, build_id, embedding) FROM STDIN (FORMAT BINARY)"
-        ) as copy:
-            copy.set_types(["int4", "int8", "halfvec"])
-            for number, vector in zip(numbers, vectors, strict=True):
-                copy.write_row((number, build_id, HalfVector(vector)))
+        ) as copy,
+    ):
+        copy.set_types(["int4", "int8", "halfvec"])
+        for number, vector in zip(numbers, vectors, strict=True):
+            copy.write_row((number, build_id, HalfVector(vector)))
 
 
 def remove(*, dimension: int, segment_ids: Iterable[int]) -> None:

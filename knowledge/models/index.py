@@ -8,14 +8,13 @@ one build to another is a single row.
 Vectors are in tables of their own, see `knowledge.index.vectors`.
 """
 
+import pgtrigger
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
-
-import pgtrigger
 
 
 class IndexBuild(models.Model):
@@ -116,7 +115,7 @@ class Segment(models.Model):
 
 
 class SegmentSpan(models.Model):
-    """From which index version on a segment is in the index (`entered`), and up to before which (`departed`)."""
+    """A segment is in the index from version `entered` on, up to before version `departed`."""
 
     segment = models.ForeignKey(Segment, on_delete=models.CASCADE, related_name="spans")
     build = models.ForeignKey(IndexBuild, on_delete=models.CASCADE, related_name="spans")

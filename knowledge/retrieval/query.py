@@ -6,11 +6,12 @@ round. Both are done here, when searching, so that no document changes another's
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
 
-from knowledge.analysis.stopwords import STOPWORDS
 from knowledge.analysis.languages import LANGUAGES
+from knowledge.analysis.stopwords import STOPWORDS
 from knowledge.analysis.terms import canonical, stem, term, tokenize
 
 _SHORTEST_PART = 4
@@ -111,7 +112,7 @@ def splits_of(word: Word) -> Iterator[Split]:
 def joins_of(words: list[Word]) -> Iterator[tuple[str, int, int]]:
     """The compounds that two neighbouring words might make, in either order, with the places of the two."""
     plain = [(place, word) for place, word in enumerate(words) if not word.joined and word.text.isalpha()]
-    for (place, word), (next_place, following) in zip(plain, plain[1:], strict=False):
+    for (place, word), (next_place, following) in pairwise(plain):
         if _is_cyrillic(word.text) or _is_cyrillic(following.text):
             continue
         for left, right in ((word, following), (following, word)):

@@ -20,7 +20,8 @@ def nearest(
 ) -> dict[int, float]:
     """The cosine of the `most` nearest chunks (more where the last ones tie), by chunk number.
 
-    The views are of one embedding model. `allowed` restricts to these chunk numbers, `hidden` leaves some out.
+    The views are of one embedding model. `allowed` restricts to these chunk numbers, `hidden` leaves some
+    out.
     """
     found: dict[int, float] = {}
     newest = [view for view in views if view.is_newest]

@@ -7,6 +7,7 @@ process under their ids and never goes stale.
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
@@ -101,7 +102,7 @@ _views = Recent(64)
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Everything read within sees the database at one moment. Within an open transaction, that one is used."""
+    """Everything read within sees the database at one moment. An open transaction is used as it is."""
     if connection.in_atomic_block:
         yield
         return
@@ -156,7 +157,7 @@ def _make_view(scope: Scope, version: IndexVersion, block_ids: tuple[int, ...], 
     offset = 0
     seen = np.array(segments, dtype=INT)
     for block_id in block_ids:
-        head = _heads.get(block_id, lambda block_id=block_id: _load_head(block_id))
+        head = _heads.get(block_id, partial(_load_head, block_id))
         parts.append(Part(offset=offset, block_id=block_id, loose=None))
         numbers.append(head.numbers)
         lengths.append(head.lengths)

@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from knowledge.governance import request_reindex
 from knowledge.imports import wait_for_jobs
-from knowledge.index.state import live_state
 from knowledge.index.settings import IndexSettings
+from knowledge.index.state import live_state
 from knowledge.management.arguments import ProgressBar, add_json, add_tenant, print_json, tenant_named
 from knowledge.models import IngestJob, Scope
 from knowledge.scopes import scope_of

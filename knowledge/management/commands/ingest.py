@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from knowledge.management.arguments import add_json, print_json
 from knowledge.jobs import describe_job
+from knowledge.management.arguments import add_json, print_json
 from knowledge.models import IngestJob
 from knowledge.running import run_queue
 
