@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.formats import localize
 
 from accounts.models import User
 from knowledge.errors import JobStateForbids
@@ -102,8 +101,7 @@ def describe_job(job: IngestJob) -> dict[str, Any]:
         "queue_position": _queue_position(job) if queued else None,
         "waiting_for_worker": not job.is_finished and not liveness().worker_alive,
         "log": [
-            {"at": localize(timezone.localtime(entry.at).time().replace(microsecond=0)), "text": str(entry)}
-            for entry in job.log.all()
+            {"at": f"{timezone.localtime(entry.at):%H:%M:%S}", "text": str(entry)} for entry in job.log.all()
         ],
         "error": {"code": job.error_code, "text": job.error_text} if job.error_code else None,
         "index_version": job.index_version.number if job.index_version else None,
