@@ -33,7 +33,8 @@ def sees_users(request: HttpRequest) -> bool:
 
 def sees_tenants(request: HttpRequest) -> bool:
     """Tenants are looked after by the platform's staff, and each by its own admins."""
-    return tenants_of(request.user, roles=(Membership.Role.ADMIN,)).exists()
+    user = request.user
+    return is_platform_staff(user) or tenants_of(user, roles=(Membership.Role.ADMIN,)).exists()
 
 
 class Cockpit(UnfoldAdminSite):
