@@ -1,6 +1,7 @@
 """The pages of the assistant. They work without JavaScript; with it, the socket does the same, live."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from asgiref.sync import async_to_sync
@@ -14,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from redis.exceptions import RedisError
 
 from accounts.membership import current_membership
 from accounts.models import Tenant, User
@@ -258,9 +260,10 @@ def _conversation_citing(request: HttpRequest, version: DocumentVersion, chunk_i
 
 
 async def _forget(turn_ids: list[int]) -> None:
-    for turn_id in turn_ids:
-        await stream.send_stop(turn_id)
-        await stream.forget(turn_id)
+    with suppress(RedisError):  # what is left there expires, and its producer finds the turn gone
+        for turn_id in turn_ids:
+            await stream.send_stop(turn_id)
+            await stream.forget(turn_id)
 
 
 def _user(request: HttpRequest) -> User:

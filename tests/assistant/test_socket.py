@@ -213,13 +213,13 @@ def test_what_is_somebody_elses_is_not_there(slow_site, make_user, kind):
     with talk(slow_site, log_in(slow_site, "anna")) as hers:
         turn_id = hers.ask(QUESTION)
         conversation = Turn.objects.get(pk=turn_id).conversation_id
-        message = {
+        messages: dict[str, dict[str, Any]] = {
             "ask": {"question": QUESTION, "conversation": conversation},
             "follow": {"turn": turn_id},
             "stop": {"turn": turn_id},
-        }[kind]
+        }
         with talk(slow_site, log_in(slow_site, "ben")) as his:
-            his.send(type=kind, **message)
+            his.send(type=kind, **messages[kind])
             with pytest.raises(ConnectionClosed) as closed:
                 his.next()
             assert closed.value.rcvd is not None

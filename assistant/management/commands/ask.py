@@ -43,7 +43,7 @@ class Command(BaseCommand):
         except AssistantError as error:
             raise CommandError(str(error)) from None
         if options["json"]:
-            print_json(self.stdout, outcome)  # type: ignore[arg-type]
+            print_json(self.stdout, outcome)
             return
         self.stdout.write(outcome["answer"] + "\n")
         for passage in outcome["passages"]:
