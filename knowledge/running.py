@@ -137,6 +137,7 @@ def _claim_next(fence: int) -> IngestJob | None:
 
 
 def _activate(job: IngestJob, fence: int, progress: Progress) -> None:
+    assert job.version_id is not None, "the database requires it of this type"
     version = DocumentVersion.objects.select_related("document__scope").get(pk=job.version_id)
     build = live_or_new_build(version.document.scope)
     prepared = prepare_segment(version, build=build, report=progress)

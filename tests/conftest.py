@@ -7,12 +7,12 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
+from typing import Any
 
+import httpx
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
@@ -29,20 +29,25 @@ PASSWORD = "correct horse battery staple"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def flush_reaches_every_table() -> None:
+def flush_reaches_every_table() -> Iterator[None]:
     """Between tests, tables that Django has no model of (the vectors) are emptied along with the others."""
     operations = type(connection.ops)
     flush = operations.sql_flush
-    operations.sql_flush = lambda self, style, tables, **options: flush(
-        self, style, tables, **{**options, "allow_cascade": True}
-    )
+
+    def flush_all(self, style, tables, **options):
+        return flush(self, style, tables, **{**options, "allow_cascade": True})
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(operations, "sql_flush", flush_all)
+        yield
 
 
 @pytest.fixture(autouse=True)
 def files_folder(settings, tmp_path) -> Path:
     """Every test stores uploads in a folder of its own."""
-    settings.KNOWLEDGE_FILES = tmp_path / "files"
-    return settings.KNOWLEDGE_FILES
+    folder: Path = tmp_path / "files"
+    settings.KNOWLEDGE_FILES = folder
+    return folder
 
 
 @pytest.fixture
@@ -54,7 +59,7 @@ def tenant(transactional_db) -> Tenant:
 def make_user(transactional_db) -> Callable[..., User]:
     """make_user("anna", tenant, "editor") -> a user with PASSWORD, in a tenant or not."""
 
-    def make(name: str, tenant: Tenant | None = None, role: str = "viewer", **fields: object) -> User:
+    def make(name: str, tenant: Tenant | None = None, role: str = "viewer", **fields: Any) -> User:
         user = User.objects.create_user(username=name, password=PASSWORD, **fields)
         if tenant is not None:
             Membership.objects.create(user=user, tenant=tenant, role=role)
@@ -75,11 +80,11 @@ def make_staff(transactional_db) -> Callable[[str], User]:
 def upload(transactional_db) -> Callable[..., Accepted]:
     """upload("a.md", "# Text", scope=...) -> what came of it; the job waits for `run_jobs`."""
 
-    def do(name: str, content: str | bytes, *, scope: Scope | None = None, **options: object) -> Accepted:
+    def do(name: str, content: str | bytes, *, scope: Scope | None = None, **options: Any) -> Accepted:
         data = content.encode() if isinstance(content, str) else content
         return accept_upload(
             scope=scope or scope_of(None),
-            source_key=str(options.pop("source_key", name)),
+            source_key=options.pop("source_key", name),
             file_name=name,
             content=io.BytesIO(data),
             user=None,
@@ -90,9 +95,9 @@ def upload(transactional_db) -> Callable[..., Accepted]:
 
 
 @pytest.fixture
-def run_jobs(transactional_db) -> Callable[[], None]:
+def run_jobs(transactional_db) -> Callable[[], bool]:
     """Do what a worker does, in this process."""
-    return lambda: run_queue() and None
+    return run_queue
 
 
 @pytest.fixture
@@ -103,7 +108,8 @@ def active_version() -> Callable[[Document], DocumentVersion]:
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def process_environment(**changes: str) -> dict[str, str]:
@@ -180,8 +186,8 @@ def web_server(tmp_path: Path, *, port: int | None = None, **changes: str) -> It
 
     def answers() -> bool:
         try:
-            return urllib.request.urlopen(f"{address}/login/", timeout=2).status == 200
-        except (URLError, ConnectionError, TimeoutError):
+            return httpx.get(f"{address}/login/", timeout=2).status_code == 200
+        except httpx.TransportError:
             return False
 
     command = ("uvicorn", "kamerplanter.asgi:application", "--port", str(port), "--log-level", "info")

@@ -4,6 +4,7 @@ import pytest
 from django.db import IntegrityError, ProgrammingError, transaction
 
 from knowledge.activation import request_activation
+from knowledge.embedding.base import embedder_named
 from knowledge.governance import request_reindex
 from knowledge.jobs import request_cancel, retry
 from knowledge.models import (
@@ -83,7 +84,7 @@ def test_a_new_version_takes_the_place_of_the_old_and_the_old_can_come_back(uplo
     request_activation(version=first.version, user=None)
     run_jobs()
     assert {passage.version_id for passage in retrieve("Palme", tenant=None).passages} == {first.version.pk}
-    newest = IndexVersion.objects.first()
+    newest = IndexVersion.objects.latest("number")
     assert (newest.number, newest.root_hash) == (3, root_of_first)
     assert Segment.objects.count() == segments
     old = retrieve("Palme", tenant=None, as_of=2)
@@ -123,8 +124,6 @@ def test_a_failed_job_leaves_the_live_version_and_the_next_job_runs(upload, run_
 
 
 def test_a_retry_embeds_nothing_anew(upload, run_jobs, monkeypatch):
-    from knowledge.ingest import pipeline
-
     accepted = upload("farne.yaml", GUIDE)
     publish = "knowledge.running.publish_activation"
     with monkeypatch.context() as broken:
@@ -135,7 +134,7 @@ def test_a_retry_embeds_nothing_anew(upload, run_jobs, monkeypatch):
     assert CachedEmbedding.objects.count() == 2
     assert Chunk.objects.count() == 0
 
-    embedder = pipeline.embedder_named("use-multilingual-v3")
+    embedder = embedder_named("use-multilingual-v3")
     embedded: list[str] = []
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts: embedded.extend(texts))
     again = retry(job=accepted.job, user=None)
@@ -156,11 +155,11 @@ def test_reindexing_gives_the_same_root_hash_and_ids(upload, run_jobs):
     upload("farne.yaml", GUIDE)
     upload("notiz.md", "# Notiz\n\nDie Kentiapalme steht am Nordfenster.")
     run_jobs()
-    before = IndexVersion.objects.first()
+    before = IndexVersion.objects.latest("number")
     found = [passage.chunk_id for passage in retrieve("Palme und Farn", tenant=None).passages]
     request_reindex(scope=scope_of(None), user=None)
     run_jobs()
-    after = IndexVersion.objects.first()
+    after = IndexVersion.objects.latest("number")
     assert after.number == before.number + 1
     assert after.build_id != before.build_id
     assert after.root_hash == before.root_hash

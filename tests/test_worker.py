@@ -120,6 +120,7 @@ def test_only_one_writer_holds_the_lock_and_an_outdated_one_cannot_publish(trans
         assert first is not None
         assert second is None
     with writer_lock() as third:
+        assert third is not None
         assert third > first
         with pytest.raises(WriterReplaced), publishing(first):
             pass
@@ -134,8 +135,10 @@ def test_a_writers_lock_ends_with_its_session(transactional_db):
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE application_name = 'kamerplanter-writer' AND datname = current_database()"
         )
+        assert first is not None
         wait_until(_lock_is_free, what="lock freed")
         with writer_lock() as second:
+            assert second is not None
             assert second > first
 
 

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 from threading import Lock
 
-import py3langid
+from py3langid.langid import classify, set_languages
 
 from knowledge.analysis.languages import LANGUAGES
 
@@ -18,7 +18,7 @@ def detect_language(text: str) -> str:
     global _ready
     with _lock:
         if not _ready:
-            py3langid.set_languages(list(LANGUAGES))
+            set_languages(list(LANGUAGES))
             _ready = True
-    language: str = py3langid.classify(text[:_SAMPLE_CHARS])[0]
+    language: str = classify(text[:_SAMPLE_CHARS])[0]
     return language

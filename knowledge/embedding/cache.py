@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pgvector import HalfVector
 
 from knowledge.embedding.base import Embedder
 from knowledge.errors import EmbeddingUnusable
-from knowledge.index.vectors import vector_cursor
+from knowledge.index.vectors import half_vector, vector_cursor
 
 BATCH = 32
 
@@ -70,5 +69,5 @@ def keep(*, model: str, fresh: dict[bytes, NDArray[np.float16]]) -> None:
         cursor.executemany(
             "INSERT INTO knowledge_cachedembedding (model, text_hash, vector) VALUES (%s, %s, %s)"
             " ON CONFLICT DO NOTHING",
-            [(model, text_hash, HalfVector(vector)) for text_hash, vector in fresh.items()],
+            [(model, text_hash, half_vector(vector)) for text_hash, vector in fresh.items()],
         )

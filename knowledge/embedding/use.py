@@ -31,15 +31,16 @@ class WordTokenizer:
         self._words: dict[str, list[int]] = {}
 
     def word(self, word: str) -> list[int]:
-        ids = self._words.get(word)
-        if ids is None:
-            ids = self._tokenizer.encode(word, out_type=int, add_bos=False, add_eos=False)
-            if not word.strip():
-                return ids
-            if len(self._words) >= _WORDS_KEPT:
-                self._words = {}
-            if len(word) <= _LONGEST_WORD_KEPT:
-                self._words[word] = ids
+        known = self._words.get(word)
+        if known is not None:
+            return known
+        ids: list[int] = self._tokenizer.encode(word, out_type=int, add_bos=False, add_eos=False)
+        if not word.strip():
+            return ids
+        if len(self._words) >= _WORDS_KEPT:
+            self._words = {}
+        if len(word) <= _LONGEST_WORD_KEPT:
+            self._words[word] = ids
         return ids
 
     def encode(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-INT = np.dtype("<i4")
-FREQUENCY = np.dtype("u1")
+INT: np.dtype[np.int32] = np.dtype("<i4")
+FREQUENCY: np.dtype[np.uint8] = np.dtype("u1")
 _HIGHEST_FREQUENCY = 255
 
 
@@ -58,16 +58,13 @@ class InvertedSegment:
         at += 4
         terms = bytes(body[at : at + size]).decode()
         at += size
-        arrays = []
-        for dtype, count in (
-            (INT, term_count + 1),
-            (INT, posting_count),
-            (FREQUENCY, posting_count),
-            (INT, chunk_count),
-        ):
-            arrays.append(np.frombuffer(body, dtype=dtype, count=count, offset=at))
-            at += count * dtype.itemsize
-        starts, ordinals, frequencies, lengths = arrays
+        starts = np.frombuffer(body, dtype=INT, count=term_count + 1, offset=at)
+        at += starts.nbytes
+        ordinals = np.frombuffer(body, dtype=INT, count=posting_count, offset=at)
+        at += ordinals.nbytes
+        frequencies = np.frombuffer(body, dtype=FREQUENCY, count=posting_count, offset=at)
+        at += frequencies.nbytes
+        lengths = np.frombuffer(body, dtype=INT, count=chunk_count, offset=at)
         return cls(
             terms=tuple(terms.split("\n")) if term_count else (),
             starts=starts,
@@ -85,8 +82,8 @@ class InvertedSegment:
 def invert(counted: Sequence[Counter[str]]) -> InvertedSegment:
     """The postings of a segment from the terms of its chunks, one Counter per chunk."""
     by_term: dict[str, list[tuple[int, int]]] = {}
-    for ordinal, terms in enumerate(counted):
-        for term, frequency in terms.items():
+    for ordinal, frequencies in enumerate(counted):
+        for term, frequency in frequencies.items():
             by_term.setdefault(term, []).append((ordinal, min(frequency, _HIGHEST_FREQUENCY)))
     terms = sorted(by_term)
     entries = [by_term[term] for term in terms]
@@ -95,5 +92,5 @@ def invert(counted: Sequence[Counter[str]]) -> InvertedSegment:
         starts=np.cumsum([0, *map(len, entries)], dtype=INT),
         ordinals=np.array([ordinal for entry in entries for ordinal, _ in entry], dtype=INT),
         frequencies=np.array([frequency for entry in entries for _, frequency in entry], dtype=FREQUENCY),
-        lengths=np.array([terms.total() for terms in counted], dtype=INT),
+        lengths=np.array([frequencies.total() for frequencies in counted], dtype=INT),
     )

@@ -6,6 +6,7 @@ only the chunks of each build's newest index version are here. Vectors of the pa
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -29,6 +30,11 @@ def vector_cursor() -> Iterator[CursorWrapper]:
         _registered.add(session)
     with connection.cursor() as cursor:
         yield cursor
+
+
+def half_vector(vector: NDArray[np.floating]) -> Any:
+    """A vector as a parameter of a `vector_cursor`, rounded to half precision."""
+    return HalfVector(vector)
 
 
 def table_name(dimension: int) -> str:
@@ -65,7 +71,7 @@ def insert(*, build_id: int, dimension: int, numbers: Sequence[int], vectors: ND
     ):
         copy.set_types(["int4", "int8", "halfvec"])
         for number, vector in zip(numbers, vectors, strict=True):
-            copy.write_row((number, build_id, HalfVector(vector)))
+            copy.write_row((number, build_id, half_vector(vector)))
 
 
 def remove(*, dimension: int, segment_ids: Iterable[int]) -> None:

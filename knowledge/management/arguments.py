@@ -3,9 +3,9 @@
 import json
 import sys
 from argparse import ArgumentParser
-from typing import Any, TextIO
+from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
 
 from accounts.models import Tenant
 from knowledge.errors import KnowledgeError
@@ -36,8 +36,8 @@ def as_command_error(error: KnowledgeError) -> CommandError:
     return CommandError(" ".join(part for part in (str(error), error.advice_text) if part))
 
 
-def print_json(stream: TextIO, value: Any) -> None:
-    stream.write(json.dumps(value, ensure_ascii=False, indent=None, default=str) + "\n")
+def print_json(stream: OutputWrapper, value: Any) -> None:
+    stream.write(json.dumps(value, ensure_ascii=False, indent=None, default=str))
 
 
 class ProgressBar:

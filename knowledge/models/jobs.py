@@ -170,7 +170,8 @@ class JobLogEntry(models.Model):
         ordering = ["pk"]
 
     def __str__(self) -> str:
-        return translate(self.sentence) % self.values
+        line: str = translate(self.sentence) % self.values
+        return line
 
 
 class WriterFence(models.Model):

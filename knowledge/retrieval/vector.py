@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pgvector import HalfVector
 
-from knowledge.index.vectors import table_name, vector_cursor
+from knowledge.index.vectors import half_vector, table_name, vector_cursor
 from knowledge.retrieval.view import ScopeView
 
 
@@ -58,7 +57,7 @@ def _nearest_live(
 ) -> dict[int, float]:
     dimension = views[0].index_settings.embedding_dimension
     conditions = ["build_id = ANY(%s)"]
-    parameters: list[object] = [[view.build_id for view in views]]
+    parameters: list[list[int]] = [[view.build_id for view in views]]
     if allowed is not None:
         conditions.append("chunk_number = ANY(%s)")
         parameters.append(allowed.tolist())
@@ -70,7 +69,7 @@ def _nearest_live(
             f"SELECT chunk_number, 1 - (embedding <=> %s) FROM {table_name(dimension)}"
             f" WHERE {' AND '.join(conditions)}"
             " ORDER BY embedding <=> %s FETCH FIRST %s ROWS WITH TIES",
-            [HalfVector(query), *parameters, HalfVector(query), most],
+            [half_vector(query), *parameters, half_vector(query), most],
         )
         return dict(cursor.fetchall())
 
@@ -87,10 +86,10 @@ def _nearest_past(
             " WHERE chunk.number = ANY(%s)"
             " ORDER BY cached.vector <=> %s FETCH FIRST %s ROWS WITH TIES",
             [
-                HalfVector(query),
+                half_vector(query),
                 view.index_settings.embedding_model,
                 numbers.tolist(),
-                HalfVector(query),
+                half_vector(query),
                 most,
             ],
         )

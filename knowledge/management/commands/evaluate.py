@@ -72,7 +72,7 @@ class Command(BaseCommand):
         except KnowledgeError as error:
             raise as_command_error(error) from None
         if options["json"]:
-            print_json(self.stdout, _as_json(coverage))  # type: ignore[arg-type]
+            print_json(self.stdout, _as_json(coverage))
             return
         self.stdout.write(f"{'':20}" + "".join(f"  top {cut}" for cut in CUTS))
         for name, shares in {

@@ -59,7 +59,9 @@ class Command(BaseCommand):
                 .exclude(state=IngestJob.State.COMPLETED)
                 .select_related("document")
             )
-        trouble = [{"source_key": refused.source_key, "error": refused.text} for refused in imported.refused]
+        trouble: list[dict[str, Any]] = [
+            {"source_key": refused.source_key, "error": refused.text} for refused in imported.refused
+        ]
         trouble += [
             {
                 "source_key": job.document.source_key if job.document else "",
@@ -76,7 +78,7 @@ class Command(BaseCommand):
             "failed": trouble,
         }
         if options["json"]:
-            print_json(self.stdout, summary)  # type: ignore[arg-type]
+            print_json(self.stdout, summary)
         else:
             for item in trouble:
                 self.stderr.write(f"{item['source_key']}: {item['error']}")

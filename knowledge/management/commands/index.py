@@ -45,7 +45,7 @@ class Command(BaseCommand):
                 "settings": state.settings,
             }
             print_json(
-                self.stdout,  # type: ignore[arg-type]
+                self.stdout,
                 {
                     "live": live,
                     "desired": IndexSettings.desired().as_dict(),
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             job = IngestJob.objects.get(pk=job.pk)
         result = {"job": job.pk, "state": job.state, "seconds": round(time.monotonic() - began, 1)}
         if as_json:
-            print_json(self.stdout, result)  # type: ignore[arg-type]
+            print_json(self.stdout, result)
         else:
             self.stdout.write(f"Job {job.pk}: {job.get_state_display()}. {job.error_text}".strip())
         if wait and job.state != IngestJob.State.COMPLETED:

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         run_queue(until_job=job)
         wanted.refresh_from_db()
         if options["json"]:
-            print_json(self.stdout, describe_job(wanted))  # type: ignore[arg-type]
+            print_json(self.stdout, describe_job(wanted))
         else:
             self.stdout.write(f"Job {job}: {wanted.get_state_display()}. {wanted.error_text}".strip())
         if wanted.state != IngestJob.State.COMPLETED:

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         except KnowledgeError as error:
             raise as_command_error(error) from None
         if options["json"]:
-            print_json(self.stdout, as_json(retrieval))  # type: ignore[arg-type]
+            print_json(self.stdout, as_json(retrieval))
             return
         if not retrieval.supported:
             self.stdout.write("No support in the base; this is what is nearest:")
