@@ -8,27 +8,19 @@ words, so that the cost is linear and no text is tokenised twice.
 from __future__ import annotations
 
 import itertools
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from knowledge.extraction import Extracted
+from knowledge.ingest.blocks import Block, Words, blocks_of, line_starts, sections_of
 from knowledge.ingest.sentences import sentence_starts
 
 # Raise it whenever the same text would be cut otherwise; it is part of index_format.
 CHUNKER_VERSION = 1
 ENTRY_TOKENS = 2048  # up to which an entry of a guide stays whole
 TINY_TOKENS = 64  # below which a section is joined with what follows
-PIECE_CHARS = 128  # of a "word" too long to be one, such as a line of Chinese or base64
-
-WORD = re.compile(r"\S+")
-HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
-FENCE = re.compile(r"[ \t]*(```+|~~~+)")
-ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪–]|\d{1,3}[.)])[ \t]+\S")
-TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
-MARKS = re.compile(r"\*\*|__|`|\[([^\]]*)\]\([^)]*\)|[ \t]+#+[ \t]*\Z")
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,7 @@ def chunk(
     """
     if chunk_size < 16 or not 0 <= overlap <= chunk_size // 2:
         raise ValueError("chunk_size must be at least 16, and overlap at most half of it")
-    words = _Words(extracted.text, count_tokens=count_tokens, chunk_size=chunk_size)
+    words = Words(extracted.text, count_tokens=count_tokens, chunk_size=chunk_size)
     cutter = _Cutter(words, chunk_size=chunk_size, overlap=overlap)
     if extracted.entries:
         cuts = _cut_entries(extracted, cutter)
@@ -112,86 +104,30 @@ def _cut_entries(extracted: Extracted, cutter: _Cutter) -> Iterator[_Cut]:
             yield _Cut(cut.first, cut.last, path + cut.path, key, {**entry.metadata, **cut.metadata})
 
 
-class _Words:
-    """The words of a text with prefix sums of their tokens; very long ones in pieces."""
-
-    def __init__(self, text: str, *, count_tokens: Callable[[str], int], chunk_size: int) -> None:
-        self.text = text
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        self.sums: list[int] = [0]
-        known: dict[str, int] = {}
-        total = 0
-        for match in WORD.finditer(text):
-            start, end = match.span()
-            width = PIECE_CHARS if end - start > 4 * PIECE_CHARS else end - start
-            while start < end:
-                stop = min(end, start + width)
-                word = text[start:stop]
-                tokens = known.get(word)
-                if tokens is None:
-                    tokens = known[word] = count_tokens(word)
-                if tokens > chunk_size and stop - start > 1:
-                    width = (stop - start) // 2
-                    continue
-                self.starts.append(start)
-                self.ends.append(stop)
-                total += tokens
-                self.sums.append(total)
-                start = stop
-
-    def tokens(self, first: int, stop: int) -> int:
-        """Tokens of the words [first, stop)."""
-        return self.sums[stop] - self.sums[first]
-
-    def within(self, start: int, end: int) -> tuple[int, int]:
-        """The range [first, stop) of words that begin in [start, end)."""
-        return bisect_left(self.starts, start), bisect_left(self.starts, end)
-
-    def stop_after(self, first: int, budget: int) -> int:
-        """The largest stop such that [first, stop) has at most budget tokens, but at least one word."""
-        return max(first + 1, bisect_right(self.sums, self.sums[first] + budget) - 1)
-
-
-@dataclass
-class _Block:
-    """Lines that belong together; [first, stop) are its words, headings in front of it included.
-
-    body is the first word after those headings; header the text of a table's header row.
-    """
-
-    kind: str
-    first: int
-    stop: int
-    body: int
-    path: tuple[str, ...]
-    header: str | None = None
-
-
 @dataclass
 class _Piece:
     """What is not taken apart any more: a block, or a part of one that is too long."""
 
     first: int
     stop: int
-    block: _Block
+    block: Block
 
 
 class _Cutter:
-    def __init__(self, words: _Words, *, chunk_size: int, overlap: int) -> None:
+    def __init__(self, words: Words, *, chunk_size: int, overlap: int) -> None:
         self.words = words
         self.size = chunk_size
         self.overlap = overlap
 
     def cut(self, start: int, end: int) -> Iterator[_Cut]:
         """Yield the cuts of text[start:end]."""
-        for group in self._groups(_blocks(self.words, start, end)):
+        for group in self._groups(blocks_of(self.words, start, end)):
             yield from self._pack([piece for block in group for piece in self._pieces(block)])
 
-    def _groups(self, blocks: Iterable[_Block]) -> Iterator[list[_Block]]:
+    def _groups(self, blocks: Iterable[Block]) -> Iterator[list[Block]]:
         """Blocks of one section each, tiny sections joined with the next one at their level or below."""
-        group: list[_Block] = []
-        for section in _sections(blocks):
+        group: list[Block] = []
+        for section in sections_of(blocks):
             if group:
                 tokens = self.words.tokens(group[0].first, group[-1].stop)
                 more = self.words.tokens(section[0].first, section[-1].stop)
@@ -205,7 +141,7 @@ class _Cutter:
         if group:
             yield group
 
-    def _pieces(self, block: _Block) -> Iterator[_Piece]:
+    def _pieces(self, block: Block) -> Iterator[_Piece]:
         """The block as one piece if it fits, else its parts."""
         if self.words.tokens(block.first, block.stop) <= self.size:
             yield _Piece(block.first, block.stop, block)
@@ -222,14 +158,14 @@ class _Cutter:
                     yield _Piece(first, middle, block)
                     first = middle
 
-    def _parts(self, block: _Block) -> Iterator[int]:
+    def _parts(self, block: Block) -> Iterator[int]:
         """Words at which a block that is too long may be cut."""
         text, words = self.words.text, self.words
         start, end = words.starts[block.body], words.ends[block.stop - 1]
         if block.kind == "paragraph":
             offsets: Iterable[int] = sentence_starts(text, start, end)
         else:
-            offsets = _line_starts(text, start, end, items_only=block.kind == "list")
+            offsets = line_starts(text, start, end, items_only=block.kind == "list")
         if block.header:
             offsets = itertools.islice(offsets, 2, None)  # header and rule go with the first row
         previous = block.body
@@ -306,105 +242,3 @@ def _common_path(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
         while path[: len(common)] != common:
             common = common[:-1]
     return common or next((path for path in paths if path), ())
-
-
-def _sections(blocks: Iterable[_Block]) -> Iterator[list[_Block]]:
-    section: list[_Block] = []
-    for block in blocks:
-        if section and block.first < block.body:  # headings in front
-            yield section
-            section = []
-        section.append(block)
-    if section:
-        yield section
-
-
-def _line_starts(text: str, start: int, end: int, *, items_only: bool) -> Iterator[int]:
-    """Offsets of the lines in (start, end), or of those that begin a list item."""
-    at = text.find("\n", start, end) + 1
-    while at > 0:
-        if not items_only or ITEM.match(text, at, end):
-            yield at
-        at = text.find("\n", at, end) + 1
-
-
-def _blocks(words: _Words, start: int, end: int) -> Iterator[_Block]:
-    """Parse text[start:end] into blocks; headings belong to the block that follows them."""
-    text = words.text
-    path: list[tuple[int, str]] = []
-    pending: int | None = None  # where the headings in front of the next block begin
-    for kind, block_start, block_end in _lines_to_blocks(text, start, end):
-        if kind == "heading":
-            match = HEADING.match(text, block_start, block_end)
-            assert match is not None
-            level = len(match.group(1))
-            path = [entry for entry in path if entry[0] < level]
-            path.append((level, MARKS.sub(lambda mark: mark.group(1) or "", match.group(2)).strip()))
-            pending = block_start if pending is None else pending
-            continue
-        body, stop = words.within(block_start, block_end)
-        first = body if pending is None else words.within(pending, block_end)[0]
-        if body == stop:
-            continue
-        header = _header_of(text, block_start, block_end) if kind == "table" else None
-        yield _Block(kind, first, stop, body, tuple(title for _, title in path if title), header)
-        pending = None
-    if pending is not None:  # headings with nothing after them
-        first, stop = words.within(pending, end)
-        yield _Block("list", first, stop, first, tuple(title for _, title in path if title))
-
-
-def _lines_to_blocks(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """Yield (kind, start, end) of each block: heading, table, list, code or paragraph."""
-    kind = ""
-    block_start = at = start
-    fence = ""
-    while at < end:
-        newline = text.find("\n", at, end)
-        line_end = end if newline < 0 else newline
-        following = line_end + 1
-        if fence:
-            if text[at:line_end].strip().startswith(fence):
-                fence = ""
-                yield "code", block_start, line_end
-                kind = ""
-            at = following
-            continue
-        line_kind = _kind_of(text, at, line_end, kind)
-        if line_kind != kind or line_kind == "heading":
-            if kind and kind != "heading":
-                yield kind, block_start, at
-            kind, block_start = line_kind, at
-        if line_kind == "heading":
-            yield "heading", at, line_end
-            kind = ""
-        elif line_kind == "code":
-            match = FENCE.match(text, at, line_end)
-            fence = match.group(1) if match else "```"
-        at = following
-    if kind and kind != "heading":
-        yield kind, block_start, end
-
-
-def _kind_of(text: str, at: int, line_end: int, kind: str) -> str:
-    """The kind of the block a line belongs to, given that of the line before; "" for an empty line."""
-    first = text[at : at + 1]
-    if at == line_end or not text[at : min(line_end, at + 400)].strip():
-        return ""
-    if first == "#" and HEADING.match(text, at, line_end):
-        return "heading"
-    if first == "|":
-        return "table"
-    if FENCE.match(text, at, line_end):
-        return "code"
-    if ITEM.match(text, at, line_end) and (kind != "paragraph" or first in "-*+•‣▪"):
-        return "list"
-    if kind == "list":
-        return "list"  # a lazy continuation of its last item
-    return "paragraph"
-
-
-def _header_of(text: str, start: int, end: int) -> str | None:
-    """The header row of a Markdown table, if its second line is a rule."""
-    lines = text[start : min(end, start + 20_000)].split("\n", 2)
-    return lines[0].strip() if len(lines) > 1 and TABLE_RULE.match(lines[1]) else None
