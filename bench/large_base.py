@@ -20,9 +20,8 @@ django.setup()
 
 from django.db import connection, transaction  # noqa: E402
 
-from accounts.models import Tenant  # noqa: E402
+from bench.tenants import bench_tenant  # noqa: E402
 from knowledge.embedding import cache  # noqa: E402
-from knowledge.extraction import Extracted  # noqa: E402
 from knowledge.index.builds import live_or_new_build  # noqa: E402
 from knowledge.index.merging import write_block  # noqa: E402
 from knowledge.index.publication import (  # noqa: E402
@@ -36,6 +35,7 @@ from knowledge.index.segments import draft_segment  # noqa: E402
 from knowledge.index.settings import IndexSettings  # noqa: E402
 from knowledge.ingest.chunking import ChunkDraft  # noqa: E402
 from knowledge.models import (  # noqa: E402
+    CachedEmbedding,
     Document,
     DocumentVersion,
     ExtractedText,
@@ -169,20 +169,6 @@ def row(label: str, taken: list[float]) -> None:
     print(f"{label:48} {len(taken):5} {statistics.median(taken):10.1f} {p95:10.1f}")
 
 
-def clean(tenant: Tenant) -> None:
-    with connection.cursor() as cursor:
-        for statement in (
-            "UPDATE knowledge_scope SET live_id = NULL WHERE tenant_id = %s",
-            "DELETE FROM knowledge_ingestjob WHERE scope_id IN (SELECT id FROM knowledge_scope WHERE tenant_id = %s)",
-            "DELETE FROM knowledge_indexversion WHERE scope_id IN (SELECT id FROM knowledge_scope WHERE tenant_id = %s)",
-            "DELETE FROM knowledge_segmentspan WHERE build_id IN (SELECT id FROM knowledge_indexbuild WHERE scope_id IN (SELECT id FROM knowledge_scope WHERE tenant_id = %s))",
-        ):
-            cursor.execute(statement, [tenant.pk])
-        cursor.execute("DELETE FROM knowledge_cachedembedding WHERE model = 'bench'")
-    Segment.objects.filter(build__scope__tenant=tenant).delete()
-    IndexBuild.objects.filter(scope__tenant=tenant).delete()
-    Document.objects.filter(scope__tenant=tenant).delete()
-    tenant.delete()
 
 
 def main() -> None:
@@ -193,12 +179,16 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="leave the tenant's base in place")
     options = parser.parse_args()
     vocabulary = words()
-    tenant, is_new = Tenant.objects.get_or_create(slug=SLUG, defaults={"name": SLUG})
-    scope, _ = Scope.objects.get_or_create(tenant=tenant, defaults={"key": f"tenant:{SLUG}"})
+    with bench_tenant(SLUG, keep=options.keep) as scope:
+        measure(scope, options.documents, vocabulary)
+    CachedEmbedding.objects.filter(model="bench").delete()
+
+
+def measure(scope: Scope, count: int, vocabulary: np.ndarray[Any, Any]) -> None:
     build = live_or_new_build(scope)
     began = time.perf_counter()
-    if is_new:
-        fill(scope, build, options.documents, vocabulary)
+    if scope.live is None:
+        fill(scope, build, count, vocabulary)
     scope.refresh_from_db()
     filled = time.perf_counter() - began
     with connection.cursor() as cursor:
@@ -232,7 +222,7 @@ def main() -> None:
         nonlocal edition
         edition += 1
         version, stored, chunks = make_document(
-            scope, int(random.integers(options.documents)), vocabulary, edition=edition
+            scope, int(random.integers(count)), vocabulary, edition=edition
         )
         prepared = prepare(version, stored, chunks, build)
         job = IngestJob.objects.create(
@@ -262,8 +252,6 @@ def main() -> None:
         )
         for name, size in cursor.fetchall():
             print(f"  {name:40} {size}")
-    if not options.keep:
-        clean(tenant)
 
 
 if __name__ == "__main__":

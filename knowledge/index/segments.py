@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from knowledge.analysis import terms_of_text
@@ -50,7 +50,11 @@ def draft_segment(
     chunks: Sequence[ChunkDraft],
     index_settings: IndexSettings,
 ) -> SegmentDraft:
-    """Derive all of a segment but its vectors. Pure: equal input, equal segment, on any machine."""
+    """Derive all of a segment but its vectors. Pure: equal input, equal segment, on any machine.
+
+    A chunk's metadata is what is known of the document, and over it what is known of the chunk.
+    """
+    chunks = [replace(chunk, metadata={**stored.metadata, **chunk.metadata}) for chunk in chunks]
     indexed = [indexed_text(stored.title, chunk) for chunk in chunks]
     digest = index_settings.digest
     source_key = version.document.source_key
