@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knowledge.retrieval.query import candidate_terms, weigh, words_of
-from knowledge.retrieval.view import Postings, ScopeView, read_postings
+from knowledge.retrieval.reading import Postings, read_postings
+from knowledge.retrieval.view import ScopeView
 
 K1 = 1.5
 B = 0.75

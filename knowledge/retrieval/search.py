@@ -17,9 +17,11 @@ from accounts.models import Tenant
 from knowledge.analysis import detect_language
 from knowledge.embedding.base import embedder_named
 from knowledge.errors import QueryUnusable
-from knowledge.models import Chunk, Document, Scope
+from knowledge.models import Scope
+from knowledge.retrieval.filters import allowed_numbers, hidden_numbers
 from knowledge.retrieval.fusion import KEYWORD_WEIGHT, POOL, fuse, scale
 from knowledge.retrieval.keyword import KeywordScores, score_keywords
+from knowledge.retrieval.loading import load_passages
 from knowledge.retrieval.passages import Passage, Retrieval
 from knowledge.retrieval.support import THRESHOLD, support_of
 from knowledge.retrieval.vector import nearest, similarities
@@ -103,8 +105,8 @@ def search_scopes(
     with snapshot():
         with clock.stage("view"):
             views = view_scopes(scopes, as_of=as_of)
-            hidden = _hidden_numbers(scopes)
-            allowed = _allowed_numbers(views, source_types=source_types, metadata=metadata, language=language)
+            hidden = hidden_numbers(scopes)
+            allowed = allowed_numbers(views, source_types=source_types, metadata=metadata, language=language)
         with clock.stage("embed"):
             embedded = _embed(query, views)
         with clock.stage("keyword"):
@@ -129,7 +131,7 @@ def search_scopes(
                 keyword_weight=weight,
             )
         with clock.stage("load"):
-            passages = _load(fused, keyword, vector, views=views, top_k=top_k)
+            passages = load_passages(fused, keyword, vector, top_k=top_k)
     support = support_of(
         passages, coverage=_keywords_coverage(keywords, views, passages), language=query_language
     )
@@ -159,36 +161,6 @@ def _by_model(views: Sequence[ScopeView]) -> dict[str, list[ScopeView]]:
 def _embed(query: str, views: Sequence[ScopeView]) -> dict[str, NDArray[np.float32]]:
     """The query's vector by each model that one of the views was built with."""
     return {model: embedder_named(model).embed([query])[0] for model in _by_model(views)}
-
-
-def _hidden_numbers(scopes: Sequence[Scope]) -> NDArray[np.int32]:
-    """Chunks of documents that are withheld: archived or being erased, but still in an index version."""
-    withheld = Document.objects.filter(scope__in=scopes).exclude(state=Document.State.LISTED)
-    ids = list(withheld.values_list("pk", flat=True))
-    if not ids:
-        return np.empty(0, dtype=np.int32)
-    numbers = Chunk.objects.filter(segment__version__document_id__in=ids).values_list("number", flat=True)
-    return np.array(list(numbers), dtype=np.int32)
-
-
-def _allowed_numbers(
-    views: Sequence[ScopeView],
-    *,
-    source_types: Sequence[str] | None,
-    metadata: Mapping[str, Any] | None,
-    language: str | None,
-) -> NDArray[np.int32] | None:
-    """The chunks that pass the filters, or None without any."""
-    if source_types is None and not metadata and language is None:
-        return None
-    chunks = Chunk.objects.filter(segment__build_id__in=[view.build_id for view in views])
-    if source_types is not None:
-        chunks = chunks.filter(source_type__in=source_types)
-    if metadata:
-        chunks = chunks.filter(metadata__contains=dict(metadata))
-    if language is not None:
-        chunks = chunks.filter(language=language)
-    return np.array(list(chunks.values_list("number", flat=True)), dtype=np.int32)
 
 
 def _row_of_numbers(views: Sequence[ScopeView]) -> NDArray[np.int32]:
@@ -235,70 +207,3 @@ def _looked_up(
     row = _row_of_numbers(views)
     places = np.flatnonzero(np.isin(row, np.array(numbers, dtype=np.int32)))
     return dict(zip(row[places].tolist(), values[places].tolist(), strict=True))
-
-
-def _load(
-    fused: dict[int, float],
-    keyword: dict[int, float],
-    vector: dict[int, float],
-    *,
-    views: Sequence[ScopeView],
-    top_k: int,
-) -> tuple[Passage, ...]:
-    """The top_k passages; equal scores are ordered by chunk id, which is the same on every machine."""
-    ranked = sorted(fused.items(), key=lambda item: -item[1])
-    if len(ranked) > top_k:
-        ranked = [item for item in ranked if item[1] >= ranked[top_k - 1][1]]
-    chunks = {
-        chunk.number: chunk
-        for chunk in Chunk.objects.filter(number__in=[number for number, _ in ranked]).select_related(
-            "segment__version__document__scope"
-        )
-    }
-    ranked.sort(key=lambda item: (-item[1], chunks[item[0]].chunk_id))
-    keyword_ranks, vector_ranks = _ranks(keyword), _ranks(vector)
-    passages = []
-    for rank, (number, score) in enumerate(ranked[:top_k], start=1):
-        chunk = chunks[number]
-        version = chunk.segment.version
-        document = version.document
-        passages.append(
-            Passage(
-                rank=rank,
-                chunk_id=chunk.chunk_id,
-                chunk_number=number,
-                document_id=document.pk,
-                version_id=version.pk,
-                version_number=version.number,
-                scope_key=document.scope.key,
-                source_key=document.source_key,
-                title=document.title,
-                heading_path=tuple(chunk.heading_path),
-                text=chunk.text,
-                start=chunk.start,
-                end=chunk.end,
-                page=chunk.page,
-                language=chunk.language,
-                source_type=chunk.source_type,
-                metadata=chunk.metadata,
-                score=score,
-                keyword=keyword.get(number, 0.0),
-                keyword_rank=keyword_ranks.get(number),
-                vector=vector.get(number),
-                vector_rank=vector_ranks.get(number),
-                rerank=None,
-            )
-        )
-    return tuple(passages)
-
-
-def _ranks(scores: dict[int, float]) -> dict[int, int]:
-    """Ranks from 1; equal scores share the best of their ranks, and a score of 0 has none."""
-    ranks: dict[int, int] = {}
-    last, rank = None, 0
-    for place, (number, score) in enumerate(sorted(scores.items(), key=lambda item: -item[1]), start=1):
-        if score != last:
-            last, rank = score, place
-        if score != 0:
-            ranks[number] = rank
-    return ranks
