@@ -149,13 +149,12 @@ def _view(scope: Scope, version: IndexVersion) -> ScopeView:
 
 def _make_view(scope: Scope, version: IndexVersion, block_ids: tuple[int, ...], is_newest: bool) -> ScopeView:
     segments = _segments_of(version)
-    in_block = dict(Segment.objects.filter(pk__in=segments).values_list("pk", "block_id"))
     parts: list[Part] = []
     numbers: list[NDArray[np.int32]] = []
     lengths: list[NDArray[np.int32]] = []
     live: list[NDArray[np.bool_]] = []
     offset = 0
-    seen = np.array(segments, dtype=INT)
+    seen = np.array([pk for pk, _ in segments], dtype=INT)
     for block_id in block_ids:
         head = _heads.get(block_id, partial(_load_head, block_id))
         parts.append(Part(offset=offset, block_id=block_id, loose=None))
@@ -163,7 +162,7 @@ def _make_view(scope: Scope, version: IndexVersion, block_ids: tuple[int, ...], 
         lengths.append(head.lengths)
         live.append(np.isin(head.segments, seen))
         offset += len(head.numbers)
-    for loose in _load_loose([pk for pk in segments if in_block[pk] is None]):
+    for loose in _load_loose([pk for pk, block_id in segments if block_id is None]):
         parts.append(Part(offset=offset, block_id=None, loose=loose))
         numbers.append(loose.numbers)
         lengths.append(loose.inverted.lengths)
@@ -183,10 +182,11 @@ def _make_view(scope: Scope, version: IndexVersion, block_ids: tuple[int, ...], 
     )
 
 
-def _segments_of(version: IndexVersion) -> list[int]:
+def _segments_of(version: IndexVersion) -> list[tuple[int, int | None]]:
+    """The segments of an index version, each with the block that its postings are in."""
     spans = SegmentSpan.objects.filter(build_id=version.build_id, entered__lte=version.number)
     spans = spans.exclude(departed__lte=version.number)
-    return sorted(spans.values_list("segment_id", flat=True))
+    return list(spans.order_by("segment_id").values_list("segment_id", "segment__block_id"))
 
 
 def _load_head(block_id: int) -> BlockHead:
