@@ -1,6 +1,6 @@
 """How fast a folder is ingested, against the embedder alone on the same texts in the same run.
 
-    python -m bench.ingest DIR [--include GLOB]
+python -m bench.ingest DIR [--include GLOB]
 """
 
 import argparse
@@ -42,7 +42,9 @@ def indexed_texts(scope: Scope) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--include", action="append", default=[])
     options = parser.parse_args()
@@ -70,12 +72,13 @@ def main() -> None:
     ours.embed(texts)
     ours_s = time.perf_counter() - began
     count = len(texts)
-    print(f"{len(files)} files, {failed} failed, {count} chunks, {sum(map(len, texts)) / count:.0f} characters each")
+    characters = sum(map(len, texts)) / count
+    print(f"{len(files)} files, {failed} failed, {count} chunks, {characters:.0f} characters each")
     print(f"{'':52} {'seconds':>8} {'chunks/s':>9}")
     print(f"{'ingest: read, cut, analyse, embed, publish':52} {ingest_s:8.1f} {count / ingest_s:9.1f}")
     print(f"{'the embedder library alone, batches of 32':52} {library_s:8.1f} {count / library_s:9.1f}")
     print(f"{'our embedder alone':52} {ours_s:8.1f} {count / ours_s:9.1f}")
-    print(f"ingest / library alone {library_s / ingest_s:.2f}, ingest / our embedder alone {ours_s / ingest_s:.2f}")
+    print(f"ingest / library alone {library_s / ingest_s:.2f}, / our embedder alone {ours_s / ingest_s:.2f}")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def words() -> np.ndarray[Any, Any]:
         for a in ("bl", "st", "kr", "m", "w", "sp", "f", "tr", "l", "g")
         for b in ("att", "aub", "ind", "ost", "urz", "elk")
     ]
-    made = set()
+    made: set[str] = set()
     while len(made) < VOCABULARY:
         made.add("".join(random.choice(syllables, size=random.integers(2, 5))))
     return np.array(sorted(made))
@@ -169,8 +169,6 @@ def row(label: str, taken: list[float]) -> None:
     print(f"{label:48} {len(taken):5} {statistics.median(taken):10.1f} {p95:10.1f}")
 
 
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -190,6 +188,7 @@ def measure(scope: Scope, count: int, vocabulary: np.ndarray[Any, Any]) -> None:
     if scope.live is None:
         fill(scope, build, count, vocabulary)
     scope.refresh_from_db()
+    assert scope.live is not None
     filled = time.perf_counter() - began
     with connection.cursor() as cursor:
         cursor.execute("VACUUM (ANALYZE)")
@@ -248,7 +247,8 @@ def measure(scope: Scope, count: int, vocabulary: np.ndarray[Any, Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class"
-            " WHERE relname LIKE 'knowledge_%%' AND relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC LIMIT 8"
+            " WHERE relname LIKE 'knowledge_%%' AND relkind = 'r'"
+            " ORDER BY pg_total_relation_size(oid) DESC LIMIT 8"
         )
         for name, size in cursor.fetchall():
             print(f"  {name:40} {size}")

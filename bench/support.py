@@ -50,8 +50,13 @@ FAR = (
 )
 
 
+def entries_of(path: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = yaml.safe_load(path.read_text())["questions"]
+    return entries
+
+
 def questions_of(path: Path) -> list[str]:
-    return [entry["question"] for entry in yaml.safe_load(path.read_text())["questions"]]
+    return [entry["question"] for entry in entries_of(path)]
 
 
 def signs(scope: Scope, question: str) -> tuple[float, float, bool]:
@@ -78,13 +83,15 @@ def report(label: str, scope: Scope, questions: Sequence[str]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--base", type=Path)
     parser.add_argument("--questions", type=Path)
     parser.add_argument("--include", action="append", default=[])
     options = parser.parse_args()
     sample: Path = settings.KNOWLEDGE_SAMPLE.parent
-    unanswerable: list[dict[str, Any]] = yaml.safe_load((sample / "unanswerable.yaml").read_text())["questions"]
+    unanswerable = entries_of(sample / "unanswerable.yaml")
     print(f"{'':52} {'questions':>9} {'supported':>9} {'share':>7}")
     with scratch_index(files_of(settings.KNOWLEDGE_SAMPLE)) as (scope, _):
         yes = [signs(scope, question) for question in questions_of(sample / "answerable.yaml")]

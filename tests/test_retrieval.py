@@ -1,5 +1,7 @@
 """Searching: who sees what, umlauts, compounds, languages, filters, ties."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from accounts.models import Tenant
 from knowledge.analysis import terms_of_text
 from knowledge.errors import IndexVersionUnknown, QueryUnusable
 from knowledge.index.merging import merge_build
-from knowledge.models import PostingBlock, Scope
+from knowledge.models import IndexBuild, PostingBlock
 from knowledge.retrieval.fusion import POOL, fuse, scale
 from knowledge.retrieval.search import Signal, retrieve
 from knowledge.scopes import scope_of
@@ -57,7 +59,11 @@ def test_codes_win_where_they_occur(base, query):
 
 @pytest.mark.parametrize(
     ("query", "source_key"),
-    [("Spinnmilben erkennen", "mites.md"), ("leaves turn yellow", "fikus.md"), ("aphids sit on the young shoots", "laus.md")],
+    [
+        ("Spinnmilben erkennen", "mites.md"),
+        ("leaves turn yellow", "fikus.md"),
+        ("aphids sit on the young shoots", "laus.md"),
+    ],
 )
 def test_a_question_finds_its_answer_in_another_language(base, query, source_key):
     assert first(query) == source_key
@@ -68,7 +74,8 @@ def test_filters_never_shrink_the_result(upload, run_jobs):
         language = "en" if number % 10 == 0 else "de"
         upload(
             f"{number:02}.md",
-            f"---\nlanguage: {language}\ntags: [t{number % 10}]\n---\n# Nr {number}\n\nDie Monstera {number} mag Licht.",
+            f"---\nlanguage: {language}\ntags: [t{number % 10}]\n---\n"
+            f"# Nr {number}\n\nDie Monstera {number} mag Licht.",
         )
     run_jobs()
     assert len(retrieve("Monstera Licht", tenant=None, top_k=3, language="en").passages) == 3
@@ -106,8 +113,9 @@ def test_the_layout_of_postings_never_shows(base, upload, run_jobs):
     run_jobs()
     queries = ["Läuse am Blatt", "Größe des Topfes", "EC 1.4", "Palme"]
     loose = [retrieve(query, tenant=None).passages for query in queries]
-    build = Scope.objects.get(key="global").live.build
+    build = IndexBuild.objects.get()
     with writer_lock() as fence:
+        assert fence is not None
         merge_build(build, fence=fence)
     assert PostingBlock.objects.count() == 1
     assert [retrieve(query, tenant=None).passages for query in queries] == loose
@@ -153,7 +161,7 @@ def test_scaling_keeps_the_order_and_ignores_what_is_below_the_pool(found, extra
     scaled = scale(found, pool=found.values())
     assert all(0 <= value <= 1 for value in scaled.values())
     ordered = sorted(found, key=found.__getitem__)
-    assert all(scaled[a] <= scaled[b] for a, b in zip(ordered, ordered[1:], strict=False))
+    assert all(scaled[a] <= scaled[b] for a, b in pairwise(ordered))
     assert len(found) <= POOL
 
 

@@ -45,14 +45,16 @@ class Retrieval(NamedTuple):
     """The passages found for a query, best first, and what they were found in.
 
     `supported` says whether the best passage clears the support threshold; `support` is the value it was
-    decided on, in [0, 1]. `index_versions` maps each scope's key to the number that was searched.
-    `timings_ms` has the stages embed, keyword, vector, fuse, load and total. `warnings` holds codes.
+    decided on, in [0, 1], and `coverage`, part of it, the largest share of the question that a passage has.
+    `index_versions` maps each scope's key to the number that was searched. `timings_ms` has
+    the stages view, embed, keyword, vector, fuse, load and total. `warnings` holds codes.
     """
 
     query: str
     passages: tuple[Passage, ...]
     supported: bool
     support: float
+    coverage: float
     index_versions: dict[str, int]
     timings_ms: dict[str, float]
     warnings: tuple[str, ...] = ()

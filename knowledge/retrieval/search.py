@@ -132,14 +132,14 @@ def search_scopes(
             )
         with clock.stage("load"):
             passages = load_passages(fused, keyword, vector, top_k=top_k)
-    support = support_of(
-        passages, coverage=_keywords_coverage(keywords, views, passages), language=query_language
-    )
+    coverage = _keywords_coverage(keywords, views, passages)
+    support = support_of(passages, coverage=coverage, language=query_language)
     return Retrieval(
         query=query,
         passages=passages,
         supported=support >= THRESHOLD,
         support=support,
+        coverage=max(coverage, default=0.0),
         index_versions={view.scope_key: view.number for view in views},
         timings_ms=clock.stop(),
     )
