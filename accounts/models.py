@@ -59,7 +59,9 @@ class Membership(models.Model):
         DE = "de", "Deutsch"
         EN = "en", "English"
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("user"))
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("user")
+    )
     tenant = models.ForeignKey(
         Tenant, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("tenant")
     )
@@ -75,7 +77,8 @@ class Membership(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["user", "tenant"], name="membership_once_per_tenant"),
             models.CheckConstraint(
-                condition=models.Q(role__in=["viewer", "grower", "editor", "admin"]), name="membership_role_known"
+                condition=models.Q(role__in=["viewer", "grower", "editor", "admin"]),
+                name="membership_role_known",
             ),
             models.CheckConstraint(
                 condition=models.Q(level__in=["beginner", "intermediate", "expert"]),

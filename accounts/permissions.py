@@ -17,7 +17,7 @@ def is_platform_staff(user: User | AnonymousUser) -> bool:
 
 
 def tenants_of(user: User | AnonymousUser, *, roles: tuple[str, ...] | None = None) -> QuerySet[Tenant]:
-    """The tenants the user belongs to (with one of `roles`, if given); all of them for the platform's staff."""
+    """The tenants the user belongs to (with one of `roles`, if given); all of them for platform staff."""
     if is_platform_staff(user):
         return Tenant.objects.all()
     if not user.is_active or user.pk is None:
