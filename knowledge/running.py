@@ -15,6 +15,7 @@ from knowledge.index.merging import merge_where_due
 from knowledge.index.publication import publish_activation
 from knowledge.index.reindex import reindex_scope
 from knowledge.ingest.pipeline import prepare_segment
+from knowledge.ingest.reading_ahead import ReadAhead
 from knowledge.models import DocumentVersion, IngestJob, JobLogEntry
 from knowledge.writer import writer_lock
 
@@ -33,13 +34,13 @@ def run_queue(*, seconds: float | None = None, until_job: int | None = None) -> 
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     while True:
-        with writer_lock() as fence:
+        with writer_lock() as fence, ReadAhead() as ahead:
             if fence is None:
                 return False
             _commit_lazily()
             _take_up_orphans(fence)
             while (job := _claim_next(fence)) is not None:
-                run_job(job, fence=fence)
+                run_job(job, fence=fence, ahead=ahead)
                 if job.pk == until_job or (deadline is not None and time.monotonic() > deadline):
                     break
             else:
@@ -54,11 +55,11 @@ def run_queue(*, seconds: float | None = None, until_job: int | None = None) -> 
             return True
 
 
-def run_job(job: IngestJob, *, fence: int) -> None:
+def run_job(job: IngestJob, *, fence: int, ahead: ReadAhead) -> None:
     """Run one claimed job to its end; the job's row says how it ended. Only database errors are raised."""
     progress = Progress(job)
     try:
-        _RUNNERS[IngestJob.Type(job.type)](job, fence, progress)
+        _RUNNERS[IngestJob.Type(job.type)](job, fence, progress, ahead)
     except JobCancelled:
         _finish(job, State.ABORTED)
     except WriterReplaced:
@@ -88,7 +89,7 @@ class Progress:
         self._write(stage=stage, progress_done=0, progress_total=total)
 
     def progress(self, done: int) -> None:
-        if done == self._total or time.monotonic() - self._written_at > _SECONDS_BETWEEN_SIGNS_OF_PROGRESS:
+        if time.monotonic() - self._written_at > _SECONDS_BETWEEN_SIGNS_OF_PROGRESS:
             self._write(progress_done=done)
 
     def log(self, sentence: str, **values: object) -> None:
@@ -136,20 +137,22 @@ def _claim_next(fence: int) -> IngestJob | None:
     return job
 
 
-def _activate(job: IngestJob, fence: int, progress: Progress) -> None:
+def _activate(job: IngestJob, fence: int, progress: Progress, ahead: ReadAhead) -> None:
     assert job.version_id is not None, "the database requires it of this type"
     version = DocumentVersion.objects.select_related("document__scope").get(pk=job.version_id)
     build = live_or_new_build(version.document.scope)
+    ahead.wait_for(version)
+    ahead.begin()
     prepared = prepare_segment(version, build=build, report=progress)
     progress.stage(IngestJob.Stage.PUBLISH)
     publish_activation(job=job, fence=fence, version=version, build=build, prepared=prepared)
 
 
-def _reindex(job: IngestJob, fence: int, progress: Progress) -> None:
+def _reindex(job: IngestJob, fence: int, progress: Progress, ahead: ReadAhead) -> None:
     reindex_scope(job=job, fence=fence, report=progress)
 
 
-_RUNNERS: dict[IngestJob.Type, Callable[[IngestJob, int, Progress], None]] = {
+_RUNNERS: dict[IngestJob.Type, Callable[[IngestJob, int, Progress, ReadAhead], None]] = {
     IngestJob.Type.DOCUMENT_VERSION_ACTIVATE: _activate,
     IngestJob.Type.GLOBAL_REINDEX: _reindex,
 }

@@ -13,15 +13,14 @@ import threading
 import unicodedata
 from collections import Counter
 from functools import lru_cache
-from importlib.metadata import version
 from typing import NamedTuple
 
-import snowballstemmer
+import Stemmer
 
 from knowledge.analysis.detection import DETECTOR_VERSION
 from knowledge.analysis.stopwords import STOPWORDS
 
-ANALYSER_VERSION = f"1/snowball-{version('snowballstemmer')}/{DETECTOR_VERSION}"
+ANALYSER_VERSION = f"1/snowball-{Stemmer.version()}/{DETECTOR_VERSION}"
 _ALGORITHMS = {"de": "german", "en": "english", "ru": "russian"}
 _LONGEST_TERM = 60
 
@@ -102,11 +101,11 @@ def _plain(piece: str) -> str:
     return piece.replace(",", ".") if piece[0].isdigit() else piece
 
 
-def _stemmer(language: str) -> snowballstemmer.stemmer:
+def _stemmer(language: str) -> Stemmer.Stemmer:
     # A stemmer keeps the word it works on in itself, so each thread has its own.
-    stemmers: dict[str, snowballstemmer.stemmer] | None = getattr(_local, "stemmers", None)
+    stemmers: dict[str, Stemmer.Stemmer] | None = getattr(_local, "stemmers", None)
     if stemmers is None:
         stemmers = _local.stemmers = {
-            name: snowballstemmer.stemmer(algorithm) for name, algorithm in _ALGORITHMS.items()
+            name: Stemmer.Stemmer(algorithm) for name, algorithm in _ALGORITHMS.items()
         }
     return stemmers[language]

