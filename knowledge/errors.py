@@ -84,7 +84,7 @@ class Encrypted(ExtractionFailed):
 
     code = "encrypted"
     sentence = _("The file is protected with a password.")
-    advice = _("Enter the password, or upload a copy without protection.")
+    advice = _("Upload a copy without protection.")
 
 
 class WrongPassword(ExtractionFailed):

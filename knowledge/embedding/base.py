@@ -1,5 +1,6 @@
 """What an embedder is, and how one is found by its name."""
 
+import logging
 from collections.abc import Sequence
 from functools import cache
 from typing import Protocol
@@ -10,6 +11,8 @@ from django.utils.module_loading import import_string
 from numpy.typing import NDArray
 
 from knowledge.errors import UnknownEmbedder
+
+logger = logging.getLogger(__name__)
 
 
 class Embedder(Protocol):
@@ -43,3 +46,13 @@ def embedder_named(name: str) -> Embedder:
         raise UnknownEmbedder(name=name, known=", ".join(sorted(known)))
     embedder: Embedder = import_string(known[name])()
     return embedder
+
+
+def warm_up() -> None:
+    """Load the embedder that settings ask for, so that the first question needn't wait for it."""
+    name = str(settings.KNOWLEDGE_INDEX["embedding_model"])
+    try:
+        embedder_named(name).embed([name])
+    except UnknownEmbedder as error:
+        # Whoever needs it gets the same error, with what to do; pages that don't are served.
+        logger.error("embedder_unknown %s", error)
