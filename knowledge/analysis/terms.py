@@ -48,7 +48,11 @@ def tokenize(text: str) -> list[Token]:
     """The tokens of a text in order; what hyphens join is followed by its parts."""
     tokens: list[Token] = []
     for match in _JOINED.finditer(unicodedata.normalize("NFKC", text).lower()):
-        pieces = [_plain(piece) for piece in _PIECES.findall(match[0])]
+        written = match[0]
+        if written.isalpha():
+            tokens.append(Token(written[:_LONGEST_TERM]))
+            continue
+        pieces = [_plain(piece) for piece in _PIECES.findall(written)]
         if len(pieces) > 1:
             has_number = any(piece[0].isdigit() for piece in pieces)
             tokens.append(Token(("-" if has_number else "").join(pieces)[:_LONGEST_TERM], joined=True))
@@ -66,10 +70,10 @@ def term(token: str, language: str) -> str | None:
 def terms_of_text(text: str, language: str) -> Counter[str]:
     """How often each term occurs in a text of this language."""
     counted: Counter[str] = Counter()
-    for token in tokenize(text):
-        found = term(token.text, language)
+    for token, count in Counter(token.text for token in tokenize(text)).items():
+        found = term(token, language)
         if found is not None:
-            counted[found] += 1
+            counted[found] += count
     return counted
 
 

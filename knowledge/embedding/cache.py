@@ -31,14 +31,17 @@ def embed_cached(
     texts: Sequence[str],
     hashes: Sequence[bytes],
     on_progress: Callable[[int], None],
+    keep_new: bool = True,
 ) -> NDArray[np.float16]:
     """One row per text, shape (len(texts), dimension), rounded to half precision as they are stored.
 
-    Only texts without a kept vector are embedded; each batch is kept at once, so a retry goes on from there.
-    `on_progress` gets the number of texts done so far. Raises EmbeddingUnusable naming the first bad text.
+    Only texts without a kept vector are embedded; each batch is kept at once, so a retry goes on from there
+    (unless `keep_new` is false). `on_progress` gets the number of texts done so far. Raises
+    EmbeddingUnusable naming the first bad text.
     """
     kept = kept_vectors(model=embedder.name, hashes=hashes)
-    missing = [index for index, text_hash in enumerate(hashes) if text_hash not in kept]
+    first = {text_hash: index for index, text_hash in reversed(list(enumerate(hashes)))}
+    missing = sorted(index for text_hash, index in first.items() if text_hash not in kept)
     done = len(texts) - len(missing)
     on_progress(done)
     for begin in range(0, len(missing), BATCH):
@@ -47,7 +50,8 @@ def embed_cached(
         require_usable(vectors, dimension=embedder.dimension, ordinals=batch)
         halves = vectors.astype(np.float16)
         fresh = {hashes[index]: half for index, half in zip(batch, halves, strict=True)}
-        keep(model=embedder.name, fresh=fresh)
+        if keep_new:
+            keep(model=embedder.name, fresh=fresh)
         kept |= fresh
         done += len(batch)
         on_progress(done)

@@ -50,7 +50,9 @@ def _fill(files: Sequence[FolderFile], on_progress: Callable[[int], None]) -> tu
         )
         try:
             stored = store_extracted(version, path=file.path)
-            prepared = embed_reading(read_text(stored, build=build), build=build, report=Silent())
+            prepared = embed_reading(
+                read_text(stored, build=build), build=build, report=Silent(), keep_new=False
+            )
         except ExtractionFailed:
             unread.append(file.source_key)
         else:

@@ -121,8 +121,13 @@ def read_text(stored: ExtractedText, *, build: IndexBuild) -> Reading:
     return Reading(extracted=stored, draft=draft)
 
 
-def embed_reading(reading: Reading, *, build: IndexBuild, report: Reporter) -> Prepared:
-    """Embed what was never embedded before. Raises EmbeddingUnusable or JobCancelled."""
+def embed_reading(
+    reading: Reading, *, build: IndexBuild, report: Reporter, keep_new: bool = True
+) -> Prepared:
+    """Embed what was never embedded before, and keep it (unless told not to).
+
+    Raises EmbeddingUnusable or JobCancelled.
+    """
     draft = reading.draft
     report.stage(Stage.EMBED, total=len(draft.chunks))
     vectors = embed_cached(
@@ -130,6 +135,7 @@ def embed_reading(reading: Reading, *, build: IndexBuild, report: Reporter) -> P
         texts=draft.indexed_texts,
         hashes=draft.embedding_hashes,
         on_progress=report.progress,
+        keep_new=keep_new,
     )
     report.log(
         gettext_noop("%(characters)s characters read by %(extractor)s, %(passages)s passages embedded"),
