@@ -21,6 +21,7 @@ def enqueue(
     scope: Scope,
     document: Document | None = None,
     version: DocumentVersion | None = None,
+    target_number: int | None = None,
     user: User | None,
     reason: str = "",
 ) -> IngestJob:
@@ -29,7 +30,13 @@ def enqueue(
     Where no worker can be woken (the broker is away), the job stays queued and beat's next round finds it.
     """
     job = IngestJob.objects.create(
-        type=type, scope=scope, document=document, version=version, requested_by=user, reason=reason[:300]
+        type=type,
+        scope=scope,
+        document=document,
+        version=version,
+        target_number=target_number,
+        requested_by=user,
+        reason=reason[:300],
     )
     transaction.on_commit(partial(wake_worker, job_id=job.pk))
     return job
@@ -76,6 +83,7 @@ def retry(*, job: IngestJob, user: User | None) -> IngestJob:
         scope=job.scope,
         document=job.document,
         version=job.version,
+        target_number=job.target_number,
         user=user,
         reason=job.reason,
     )

@@ -105,9 +105,9 @@ def publish_activation(
                 return
         number = next_number(scope)
         if live_span is not None:
-            _depart(build, [live_span.segment_id], number)
+            depart(build, [live_span.segment_id], number)
         if prepared is None:
-            _restore_vectors(build, [segment.pk])
+            restore_vectors(build, [segment.pk])
         else:
             segment = store_segment(build=build, version=version, prepared=prepared)
             _name_document(document, prepared.extracted)
@@ -193,14 +193,16 @@ def root_of_open_spans(build: IndexBuild) -> tuple[str, int, int]:
     return root_hash, int(documents), int(chunks)
 
 
-def _depart(build: IndexBuild, segment_ids: Sequence[int], number: int) -> None:
+def depart(build: IndexBuild, segment_ids: Sequence[int], number: int) -> None:
+    """Close the open spans of these segments at `number`, and take their vectors out of the live table."""
     SegmentSpan.objects.filter(build=build, segment_id__in=segment_ids, departed=None).update(departed=number)
     live_vectors.remove(
         dimension=IndexSettings.of(build.settings).embedding_dimension, segment_ids=segment_ids
     )
 
 
-def _restore_vectors(build: IndexBuild, segment_ids: Sequence[int]) -> None:
+def restore_vectors(build: IndexBuild, segment_ids: Sequence[int]) -> None:
+    """Bring the vectors of these segments back into the live table."""
     index_settings = IndexSettings.of(build.settings)
     live_vectors.restore(
         build_id=build.pk,

@@ -15,6 +15,7 @@ class IngestJob(models.Model):
         DOCUMENT_VERSION_ACTIVATE = "DOCUMENT_VERSION_ACTIVATE", _("activate a version")
         DOCUMENT = "DOCUMENT", _("update a document")
         GLOBAL_REINDEX = "GLOBAL_REINDEX", _("reindex everything")
+        ROLLBACK = "ROLLBACK", _("go back to an earlier index version")
 
     class State(models.TextChoices):
         QUEUED = "QUEUED", _("waiting")
@@ -60,6 +61,7 @@ class IngestJob(models.Model):
         related_name="+",
         verbose_name=_("requested by"),
     )
+    target_number = models.PositiveIntegerField(_("index version to go back to"), null=True, blank=True)
     reason = models.CharField(_("why"), max_length=300, blank=True)
     queued_at = models.DateTimeField(_("queued"), auto_now_add=True)
     started_at = models.DateTimeField(_("started"), null=True, blank=True)
@@ -95,12 +97,19 @@ class IngestJob(models.Model):
                 name="job_state_known",
             ),
             models.CheckConstraint(
-                condition=models.Q(type__in=["DOCUMENT_VERSION_ACTIVATE", "DOCUMENT", "GLOBAL_REINDEX"]),
+                condition=models.Q(
+                    type__in=["DOCUMENT_VERSION_ACTIVATE", "DOCUMENT", "GLOBAL_REINDEX", "ROLLBACK"]
+                ),
                 name="job_type_known",
             ),
             models.CheckConstraint(
                 condition=~models.Q(type="DOCUMENT_VERSION_ACTIVATE") | models.Q(version__isnull=False),
                 name="job_activation_names_a_version",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(type="ROLLBACK", target_number__isnull=False)
+                | (~models.Q(type="ROLLBACK") & models.Q(target_number__isnull=True)),
+                name="job_rollback_names_a_version",
             ),
             models.CheckConstraint(
                 condition=~models.Q(type="DOCUMENT") | models.Q(document__isnull=False),
