@@ -128,7 +128,8 @@ class TestProof:
         ("statement", "difference"),
         [
             (
-                "UPDATE knowledge_chunk SET text = replace(text, 'feucht', 'Feucht') WHERE text LIKE '%feucht%'",
+                "UPDATE knowledge_chunk SET text = replace(text, 'feucht', 'trocken') WHERE number ="
+                " (SELECT max(number) FROM knowledge_chunk)",
                 "farne.md, passage 1: its text differs",
             ),
             (
@@ -137,7 +138,8 @@ class TestProof:
                 "farne.md, passage 1: its vector differs",
             ),
             (
-                "DELETE FROM knowledge_vector_512 WHERE chunk_number = (SELECT max(number) FROM knowledge_chunk)",
+                "DELETE FROM knowledge_vector_512 WHERE chunk_number ="
+                " (SELECT max(number) FROM knowledge_chunk)",
                 "farne.md, passage 1: it has no vector",
             ),
         ],
