@@ -272,6 +272,17 @@ class DocumentArchived(KnowledgeError):
     advice = _("List the document again first.")
 
 
+class DocumentStateForbids(KnowledgeError):
+    """What was asked of a document can't be done in its state."""
+
+    code = "document_state_forbids"
+    sentence = _("That can't be done: the document is %(state)s.")
+    advice = _("Look at the document's page for what can be done now.")
+
+    def __init__(self, *, state: str) -> None:
+        super().__init__(state=state)
+
+
 class JobCancelled(KnowledgeError):
     """Somebody cancelled the running job."""
 

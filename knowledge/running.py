@@ -15,6 +15,7 @@ from knowledge.index.merging import merge_where_due
 from knowledge.index.publication import publish_activation
 from knowledge.index.reindex import reindex_scope
 from knowledge.index.rollback import roll_back
+from knowledge.index.withdrawal import withdraw
 from knowledge.ingest.pipeline import prepare_segment
 from knowledge.ingest.reading_ahead import ReadAhead
 from knowledge.models import DocumentVersion, IngestJob, JobLogEntry
@@ -158,8 +159,14 @@ def _roll_back(job: IngestJob, fence: int, progress: Progress, ahead: ReadAhead)
     roll_back(job=job, fence=fence)
 
 
+def _withdraw(job: IngestJob, fence: int, progress: Progress, ahead: ReadAhead) -> None:
+    progress.stage(IngestJob.Stage.PUBLISH)
+    withdraw(job=job, fence=fence)
+
+
 _RUNNERS: dict[IngestJob.Type, Callable[[IngestJob, int, Progress, ReadAhead], None]] = {
     IngestJob.Type.DOCUMENT_VERSION_ACTIVATE: _activate,
+    IngestJob.Type.DOCUMENT: _withdraw,
     IngestJob.Type.GLOBAL_REINDEX: _reindex,
     IngestJob.Type.ROLLBACK: _roll_back,
 }

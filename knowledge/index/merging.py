@@ -66,6 +66,15 @@ def merge_build(build: IndexBuild, *, fence: int) -> None:
     logger.info("postings_merged build=%s segments=%s blocks=%s", build.pk, len(loose), len(outgrown))
 
 
+def rewrite_blocks_without(build: IndexBuild, *, segment_ids: Sequence[int]) -> None:
+    """Write the blocks that hold these segments anew without them, so that no term of theirs is left."""
+    for block in build.blocks.filter(members__in=segment_ids).distinct():
+        staying = list(block.members.exclude(pk__in=segment_ids).values_list("pk", flat=True))
+        if staying:
+            write_block(build, segment_ids=staying)
+        block.delete()
+
+
 def _loose_segments(build: IndexBuild) -> QuerySet[Segment]:
     return Segment.objects.filter(build=build, block=None).exclude(spans__departed__isnull=False)
 

@@ -41,7 +41,7 @@ class IngestJob(models.Model):
         "knowledge.Document",
         null=True,
         blank=True,
-        on_delete=models.CASCADE,
+        on_delete=models.SET_NULL,
         related_name="jobs",
         verbose_name=_("document"),
     )
@@ -49,7 +49,7 @@ class IngestJob(models.Model):
         "knowledge.DocumentVersion",
         null=True,
         blank=True,
-        on_delete=models.CASCADE,
+        on_delete=models.SET_NULL,
         related_name="jobs",
         verbose_name=_("version"),
     )
@@ -103,7 +103,8 @@ class IngestJob(models.Model):
                 name="job_type_known",
             ),
             models.CheckConstraint(
-                condition=~models.Q(type="DOCUMENT_VERSION_ACTIVATE") | models.Q(version__isnull=False),
+                condition=~models.Q(type="DOCUMENT_VERSION_ACTIVATE", state__in=["QUEUED", "RUNNING"])
+                | models.Q(version__isnull=False),
                 name="job_activation_names_a_version",
             ),
             models.CheckConstraint(
@@ -112,7 +113,8 @@ class IngestJob(models.Model):
                 name="job_rollback_names_a_version",
             ),
             models.CheckConstraint(
-                condition=~models.Q(type="DOCUMENT") | models.Q(document__isnull=False),
+                # The job that erases a document ends with the document gone.
+                condition=~models.Q(type="DOCUMENT", state="QUEUED") | models.Q(document__isnull=False),
                 name="job_document_names_a_document",
             ),
             models.CheckConstraint(
