@@ -6,12 +6,21 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from knowledge.errors import IndexVersionUnknown
+from knowledge.archiving import archive, erase, list_again
+from knowledge.errors import DocumentStateForbids, IndexVersionUnknown
 from knowledge.governance import request_reindex, request_rollback
 from knowledge.index.exporting import META, NDJSON, export_index
 from knowledge.index.merging import merge_build
 from knowledge.index.verification import verify
-from knowledge.models import Chunk, Document, DocumentVersion, IndexVersion, IngestJob, Scope
+from knowledge.models import (
+    CachedEmbedding,
+    Chunk,
+    Document,
+    DocumentVersion,
+    IndexVersion,
+    IngestJob,
+    Scope,
+)
 from knowledge.retrieval.search import retrieve
 from knowledge.scopes import scope_of
 from knowledge.writer import writer_lock
@@ -215,3 +224,72 @@ class TestCommands:
         assert "Kentiapalme" in (tmp_path / "out" / NDJSON).read_text()
         with pytest.raises(CommandError, match="99"):
             call_command("index", "rollback", "99")
+
+
+class TestTakingOut:
+    def test_an_archived_document_leaves_the_index_and_can_come_back(self, upload, run_jobs):
+        accepted = upload("notiz.md", FIRST)
+        upload("farne.md", OTHER)
+        run_jobs()
+        root = live().root_hash
+        archive(document=accepted.document, user=None)
+        assert accepted.document.pk not in {p.document_id for p in retrieve("Palme", tenant=None).passages}
+        run_jobs()
+        assert live().document_count == 1
+        with pytest.raises(DocumentStateForbids):
+            archive(document=accepted.document, user=None)
+        list_again(document=accepted.document, user=None)
+        run_jobs()
+        assert live().root_hash == root
+        assert verify(live()).is_proven
+
+    @pytest.mark.parametrize("merged", [False, True])
+    def test_an_erased_document_leaves_no_row_vector_term_or_byte(
+        self, upload, run_jobs, files_folder, merged
+    ):
+        kept = upload("farne.md", OTHER)
+        accepted = upload("notiz.md", FIRST)
+        run_jobs()
+        upload("notiz.md", SECOND)
+        run_jobs()
+        if merged:
+            with writer_lock() as fence:
+                assert fence is not None
+                merge_build(live().build, fence=fence)
+        job = erase(document=accepted.document, user=None, reason="Wunsch")
+        run_jobs()
+        job.refresh_from_db()
+        assert (job.state, job.document) == (IngestJob.State.COMPLETED, None)
+        assert "2, 3" in str(job.log.first())
+        assert list(IndexVersion.objects.values_list("number", flat=True)) == [4, 1]
+        assert list(Document.objects.all()) == [kept.document]
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM knowledge_vector_512")
+            assert cursor.fetchone() == (1,)
+            cursor.execute("SELECT count(*) FROM knowledge_posting WHERE term LIKE '%palme%'")
+            assert cursor.fetchone() == (0,)
+        assert (Chunk.objects.count(), CachedEmbedding.objects.count()) == (1, 1)
+        assert [path.name for path in files_folder.rglob("*") if path.is_file()] == [
+            kept.version.content_hash
+        ]
+        assert verify(live()).is_proven
+
+    def test_a_document_whose_job_failed_can_be_erased(self, upload, run_jobs, files_folder):
+        accepted = upload("leer.yaml", "title: Leer\nchunks: []\n")
+        run_jobs()
+        erase(document=accepted.document, user=None)
+        run_jobs()
+        assert not Document.objects.exists()
+        assert not [path for path in files_folder.rglob("*") if path.is_file()]
+
+    def test_bytes_that_another_document_has_stay(self, upload, run_jobs, files_folder):
+        accepted = upload("a.md", FIRST)
+        other = upload("b.md", FIRST)
+        run_jobs()
+        erase(document=accepted.document, user=None)
+        run_jobs()
+        assert [path.name for path in files_folder.rglob("*") if path.is_file()] == [
+            other.version.content_hash
+        ]
+        assert CachedEmbedding.objects.count() == Chunk.objects.count() == 1
+        assert verify(live()).is_proven

@@ -1,7 +1,7 @@
 """From an upload to the index: what is published, what fails, what never changes."""
 
 import pytest
-from django.db import IntegrityError, ProgrammingError, transaction
+from django.db import IntegrityError, ProgrammingError, connection, transaction
 
 from knowledge.activation import request_activation
 from knowledge.embedding.base import embedder_named
@@ -231,3 +231,15 @@ class TestTheDatabaseRefuses:
         document = upload("a.md", "# A\n\nEins.").document
         with pytest.raises(IntegrityError):
             Document.objects.create(scope=document.scope, source_key="", title="x")
+
+
+def test_running_jobs_leaves_no_connection_open(upload, run_jobs):
+    for number in range(3):
+        upload(f"{number}.md", f"# {number}\n\nText {number}.")
+    run_jobs()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND backend_type = 'client backend'"
+        )
+        assert cursor.fetchone() == (1,)

@@ -25,13 +25,15 @@ from knowledge.models import (
 def withdraw(*, job: IngestJob, fence: int) -> None:
     """Bring the index in line with a document that is no longer listed; completes the job.
 
-    Archived: the next index version lacks it, earlier ones keep it (though no read shows it). Being erased: nothing
-    of it is left, and index versions that held it are pruned, since they can't be proven any more.
+    Archived: the next index version lacks it; earlier ones keep it, though no read shows it. Being erased:
+    nothing of it is left, and index versions that held it are pruned, since they can't be proven any more.
     Raises WriterReplaced.
     """
+    document_id = job.document_id
+    assert document_id is not None, "held by job_document_names_a_document"
     with publishing(fence):
         scope = Scope.objects.select_for_update().get(pk=job.scope_id)
-        document = Document.objects.select_for_update().get(pk=job.document_id)
+        document = Document.objects.select_for_update().get(pk=document_id)
         if document.state == Document.State.LISTED:
             complete(job, index_version=None)
             return
@@ -89,7 +91,7 @@ def _erase(document: Document, job: IngestJob) -> None:
 
 
 def _prune_versions_that_held(document: Document) -> list[int]:
-    numbers = []
+    numbers: list[int] = []
     for span in document.spans.all():
         held = IndexVersion.objects.filter(build_id=span.build_id, number__gte=span.entered)
         if span.departed is not None:

@@ -27,7 +27,8 @@ class ReadAhead:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._thread.submit(connection.close)
+        # Asked for within the thread: each has a connection of its own.
+        self._thread.submit(lambda: connection.close())
         self._thread.shutdown()
 
     def begin(self) -> None:
