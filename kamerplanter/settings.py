@@ -190,6 +190,8 @@ KNOWLEDGE_INDEX = {
     "vector_backend": os.environ.get("KAMERPLANTER_VECTOR_BACKEND") or "exact",
 }
 KNOWLEDGE_EMBEDDERS = {"use-multilingual-v3": "knowledge.embedding.use.UniversalSentenceEncoder"}
+# How many index versions of each scope can be searched and gone back to.
+KNOWLEDGE_KEEP_VERSIONS = _number("KAMERPLANTER_KEEP_VERSIONS", default=500)
 KNOWLEDGE_FILES = HOME / "files"
 KNOWLEDGE_SAMPLE = BASE_DIR / "sample" / "knowledge"
 

@@ -14,6 +14,7 @@ from knowledge.index.builds import live_or_new_build
 from knowledge.index.merging import merge_where_due
 from knowledge.index.publication import publish_activation
 from knowledge.index.reindex import reindex_scope
+from knowledge.index.retention import prune_where_due
 from knowledge.index.rollback import roll_back
 from knowledge.index.withdrawal import withdraw
 from knowledge.ingest.pipeline import prepare_segment
@@ -47,6 +48,7 @@ def run_queue(*, seconds: float | None = None, until_job: int | None = None) -> 
                     break
             else:
                 merge_where_due(fence=fence)
+                prune_where_due(fence=fence)
             with connection.cursor() as cursor:
                 cursor.execute("RESET synchronous_commit")
         if not IngestJob.objects.filter(state=State.QUEUED).exists():

@@ -17,6 +17,7 @@ from knowledge.models import (
     Chunk,
     Document,
     DocumentVersion,
+    IndexBuild,
     IndexVersion,
     IngestJob,
     Scope,
@@ -292,4 +293,36 @@ class TestTakingOut:
             other.version.content_hash
         ]
         assert CachedEmbedding.objects.count() == Chunk.objects.count() == 1
+        assert verify(live()).is_proven
+
+
+class TestForgetting:
+    def test_old_versions_go_with_what_only_they_needed(self, upload, run_jobs, settings):
+        for number in range(6):
+            upload("notiz.md", f"# Notiz\n\nFassung {number} der Notiz über Palmen.")
+            run_jobs()
+        kept = upload("farne.md", OTHER)
+        run_jobs()
+        settings.KNOWLEDGE_KEEP_VERSIONS = 2
+        run_jobs()
+        assert list(IndexVersion.objects.values_list("number", flat=True)) == [7, 6]
+        assert Chunk.objects.count() == 2
+        assert retrieve("Farn", tenant=None).passages[0].document_id == kept.document.pk
+        assert len(retrieve("Palmen", tenant=None, as_of=6).passages) == 1
+        with pytest.raises(IndexVersionUnknown):
+            retrieve("Palmen", tenant=None, as_of=5)
+        assert verify(live()).is_proven
+
+    def test_a_build_that_no_version_shows_any_more_goes_whole(self, upload, run_jobs, settings):
+        upload("farne.md", OTHER)
+        run_jobs()
+        settings.KNOWLEDGE_INDEX = {**settings.KNOWLEDGE_INDEX, "chunk_size": 128}
+        request_reindex(scope=scope_of(None), user=None)
+        run_jobs()
+        settings.KNOWLEDGE_KEEP_VERSIONS = 1
+        run_jobs()
+        assert IndexBuild.objects.count() == Chunk.objects.count() == 1
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM knowledge_vector_512")
+            assert cursor.fetchone() == (1,)
         assert verify(live()).is_proven
