@@ -1,15 +1,18 @@
 """Celery's way in; the work itself is in the modules called."""
 
+import logging
 import time
 from typing import Any
 
-from celery import shared_task
+from celery import current_app, shared_task
 from celery.signals import before_task_publish, heartbeat_sent
 from django.db import connection
 
 from knowledge.liveness import note_alive
 from knowledge.models import Heartbeat
 from knowledge.running import run_queue
+
+logger = logging.getLogger(__name__)
 
 SECONDS_PER_TASK = 5.0
 _SECONDS_BETWEEN_SIGNS = 10.0
@@ -43,3 +46,15 @@ def worker_is_alive(**kwargs: Any) -> None:
         note_alive(Heartbeat.Kind.WORKER)
         # The pool's processes are forked from this one and must not share its connection.
         connection.close()
+
+
+def broker_answers() -> bool:
+    """Whether the broker can be reached now."""
+    try:
+        with current_app.connection_for_read(connect_timeout=2) as broker:
+            broker.ensure_connection(max_retries=1, timeout=2)
+    except Exception as error:
+        # Kombu's transports raise errors of their own kinds, the operating system's among them.
+        logger.info("broker_unreachable error=%s", type(error).__name__)
+        return False
+    return True
