@@ -47,6 +47,11 @@ def editor(request: HttpRequest) -> User:
     return cast(User, request.user)
 
 
+def reason_given(request: HttpRequest) -> str:
+    """Why somebody asks for something: the form's field, as it fits into a job."""
+    return request.POST.get("reason", "").replace("\x00", "").strip()[:300]
+
+
 class ScopedAdmin(ModelAdmin):
     """Base of the cockpit's lists and pages: of the person's scopes only, and without raw forms.
 

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from knowledge.activation import request_activation
 from knowledge.admin import version_pages
-from knowledge.admin.access import ScopedAdmin, editor, may_edit_scope, told, upload_scopes
+from knowledge.admin.access import ScopedAdmin, editor, may_edit_scope, reason_given, told, upload_scopes
 from knowledge.admin.jobs import state_chip
 from knowledge.admin.scope_filter import ScopeFilter
 from knowledge.admin.timeline import timeline
@@ -268,9 +268,8 @@ class DocumentAdmin(ScopedAdmin):
         version = version_pages.version_of(document, number)
         if not may_edit_scope(editor(request), document.scope):
             return self.refused(request, document)
-        reason = request.POST.get("reason", "").replace("\x00", "").strip()[:300]
         try:
-            job = request_activation(version=version, user=editor(request), reason=reason)
+            job = request_activation(version=version, user=editor(request), reason=reason_given(request))
         except KnowledgeError as error:
             messages.error(request, told(error))
             return HttpResponseRedirect(document_link(document.pk))

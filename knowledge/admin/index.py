@@ -1,4 +1,4 @@
-"""Index versions in the cockpit: what is live, how it came about, and asking for a reindex."""
+"""Index versions in the cockpit: what is live, how it came about, reindexing and going back."""
 
 from typing import Any, NamedTuple
 
@@ -12,15 +12,25 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from knowledge.admin.access import ScopedAdmin, editor, may_govern_scope, scopes_edited_by, told
+from knowledge.admin.access import (
+    ScopedAdmin,
+    editor,
+    may_govern_scope,
+    reason_given,
+    scopes_edited_by,
+    told,
+)
+from knowledge.admin.going_back import compare
+from knowledge.admin.history import history_of
 from knowledge.admin.jobs import job_link, state_chip
 from knowledge.admin.scope_filter import ScopeFilter
 from knowledge.errors import KnowledgeError
-from knowledge.governance import request_reindex
+from knowledge.governance import request_reindex, request_rollback
 from knowledge.index.settings import IndexSettings
 from knowledge.models import IndexVersion, Scope, SegmentSpan
 
 CHANGES_SHOWN = 50
+HISTORIES_SHOWN = 3
 
 
 class Setting(NamedTuple):
@@ -109,14 +119,17 @@ class IndexVersionAdmin(ScopedAdmin):
         wrap = self.admin_site.admin_view
         return [
             path("reindex/<int:scope_id>/", wrap(self.reindex_view), name="knowledge_indexversion_reindex"),
+            path("<int:version_id>/go-back/", wrap(self.go_back_view), name="knowledge_indexversion_go_back"),
             *super().get_urls(),
         ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         extra: dict[str, Any] = dict(extra_context or {})
-        extra["governed"] = [
-            scope for scope in scopes_edited_by(request.user) if may_govern_scope(editor(request), scope)
-        ]
+        scopes = list(scopes_edited_by(request.user))
+        extra["governed"] = [scope for scope in scopes if may_govern_scope(editor(request), scope)]
+        wanted = request.GET.get("scope")
+        drawn = [scope for scope in scopes if scope.live_id and (not wanted or wanted == str(scope.pk))]
+        extra["histories"] = [(scope, history_of(scope)) for scope in drawn[:HISTORIES_SHOWN]]
         return super().changelist_view(request, extra)
 
     def change_view(
@@ -137,6 +150,7 @@ class IndexVersionAdmin(ScopedAdmin):
             job=version.jobs.select_related("requested_by").order_by("pk").first(),
             compared=settings_compared(version.build.settings),
             may_govern=may_govern_scope(editor(request), version.scope),
+            history=history_of(version.scope, around=version.number),
             **changes_in(version),
         )
 
@@ -146,9 +160,8 @@ class IndexVersionAdmin(ScopedAdmin):
         if not may_govern_scope(editor(request), scope):
             raise Http404
         if request.method == "POST":
-            reason = request.POST.get("reason", "").replace("\x00", "").strip()[:300]
             try:
-                job = request_reindex(scope=scope, user=editor(request), reason=reason)
+                job = request_reindex(scope=scope, user=editor(request), reason=reason_given(request))
             except KnowledgeError as error:
                 messages.error(request, told(error))
                 return HttpResponseRedirect(reverse("admin:knowledge_indexversion_changelist"))
@@ -161,4 +174,34 @@ class IndexVersionAdmin(ScopedAdmin):
             scope=scope,
             live=live,
             compared=settings_compared(live.build.settings) if live else [],
+        )
+
+    def go_back_view(self, request: HttpRequest, version_id: int) -> HttpResponse:
+        """Say what going back to an index version changes, and queue it when that is confirmed."""
+        version: IndexVersion = self.owned(request, version_id)
+        scope = version.scope
+        if not may_govern_scope(editor(request), scope):
+            raise Http404
+        live = scope.live
+        assert live is not None, "a scope that has index versions has a live one"
+        if version.pk == live.pk:
+            messages.info(request, gettext("This index version is live already."))
+            return HttpResponseRedirect(reverse("admin:knowledge_indexversion_change", args=[version.pk]))
+        if request.method == "POST":
+            try:
+                job = request_rollback(
+                    scope=scope, number=version.number, user=editor(request), reason=reason_given(request)
+                )
+            except KnowledgeError as error:
+                messages.error(request, told(error))
+                return HttpResponseRedirect(reverse("admin:knowledge_indexversion_changelist"))
+            return HttpResponseRedirect(job_link(job))
+        return self.page(
+            request,
+            "admin/knowledge/go_back.html",
+            title=gettext("Go back"),
+            original=version,
+            version=version,
+            live=live,
+            difference=compare(live, version),
         )

@@ -26,7 +26,7 @@ LIVE_AT_ONCE = 200
 
 def may_steer(user: User, job: IngestJob) -> bool:
     """Whether the user may cancel or retry the job: whoever could have asked for it."""
-    if job.type == IngestJob.Type.GLOBAL_REINDEX:
+    if job.type in {IngestJob.Type.GLOBAL_REINDEX, IngestJob.Type.ROLLBACK}:
         return may_govern_scope(user, job.scope)
     return may_edit_scope(user, job.scope)
 
@@ -74,6 +74,8 @@ class IngestJobAdmin(ScopedAdmin):
     def summary(self, job: IngestJob) -> str:
         if job.version is not None:
             return f"{job.pk} · {job.document} · {job.version.number}"
+        if job.target_number is not None:
+            return f"{job.pk} · {job.get_type_display()} · {job.target_number}"
         return f"{job.pk} · {job.document or job.get_type_display()}"
 
     @admin.display(description=_("state"), ordering="state")
