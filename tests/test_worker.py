@@ -7,7 +7,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from knowledge.errors import WriterReplaced
 from knowledge.index.publication import publishing
@@ -73,6 +73,51 @@ def test_a_killed_workers_job_is_taken_up_again_and_takes_effect_once(upload, fi
     assert IndexVersion.objects.count() == 2
     assert Segment.objects.count() == 2
     assert CachedEmbedding.objects.count() > kept
+
+
+# What stops the worker at each stage while a test holds it: a barrier that needs nothing in the product.
+BARRIERS = {
+    "EXTRACT": "LOCK TABLE knowledge_extractedtext IN SHARE ROW EXCLUSIVE MODE",
+    "EMBED": "LOCK TABLE knowledge_cachedembedding IN ACCESS EXCLUSIVE MODE",
+    "PUBLISH": "LOCK TABLE knowledge_segment IN SHARE ROW EXCLUSIVE MODE",
+}
+
+
+@pytest.mark.parametrize("stage", BARRIERS)
+def test_a_worker_killed_at_any_stage_leaves_nothing_half_done(stage, upload, files_folder, tmp_path):
+    accepted = upload("a.md", "# Kakteen\n\nDer Bischofsmützenkaktus braucht volle Sonne.")
+    with running(*WORKER, log=tmp_path / "first.log") as first:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute(BARRIERS[stage])
+            work_queue.delay()
+            # Read in this transaction, which the worker's own commits reach: READ COMMITTED.
+            wait_until(lambda: job_reached(accepted.job, stage), seconds=60, what=f"stage {stage}")
+            os.killpg(first.pid, signal.SIGKILL)
+            first.wait()
+        wait_until(_lock_is_free, what="the dead worker's lock freed")
+    accepted.job.refresh_from_db()
+    assert (accepted.job.state, accepted.job.stage) == (IngestJob.State.RUNNING, stage)
+    assert not Segment.objects.exists()
+    assert not IndexVersion.objects.exists()
+    assert retrieve("Bischofsmützenkaktus", tenant=None).passages == ()
+
+    with running(*WORKER, log=tmp_path / "second.log"):
+        work_queue.delay()
+        wait_until(lambda: finished(accepted.job), seconds=60, what="job finished by the second worker")
+    assert (accepted.job.state, accepted.job.attempt) == (IngestJob.State.COMPLETED, 2)
+    assert (IndexVersion.objects.count(), Segment.objects.count()) == (1, 1)
+
+
+def test_a_job_that_kills_its_worker_every_time_fails_with_a_reason(upload, run_jobs):
+    accepted = upload("a.md", "# A\n\nEins.")
+    IngestJob.objects.filter(pk=accepted.job.pk).update(state="RUNNING", attempt=3)
+    after = upload("b.md", "# B\n\nZwei.")
+    run_jobs()
+    assert finished(accepted.job)
+    assert finished(after.job)
+    assert (accepted.job.state, accepted.job.error_code) == (IngestJob.State.FAILED, "worker_lost")
+    assert after.job.state == IngestJob.State.COMPLETED
 
 
 def test_a_cancel_stops_a_running_job(upload, worker, client, make_staff):
