@@ -7,7 +7,6 @@ from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import (
-    FileResponse,
     HttpRequest,
     HttpResponse,
     HttpResponseNotAllowed,
@@ -20,10 +19,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from knowledge.activation import request_activation
-from knowledge.admin import version_pages
-from knowledge.admin.access import ScopedAdmin, editor, may_edit_scope, reason_given, told, upload_scopes
+from knowledge.admin.access import (
+    editor,
+    may_edit_scope,
+    reason_given,
+    told,
+    upload_scopes,
+)
 from knowledge.admin.jobs import state_chip
 from knowledge.admin.scope_filter import ScopeFilter
+from knowledge.admin.taking_out import TakingOut, document_link, stalled_job
 from knowledge.admin.timeline import timeline
 from knowledge.admin.uploads import (
     REFUSED,
@@ -36,6 +41,7 @@ from knowledge.admin.uploads import (
     size_limit_text,
     take_in,
 )
+from knowledge.admin.version_pages import version_of
 from knowledge.errors import KnowledgeError
 from knowledge.models import Document, DocumentVersion, IngestJob
 
@@ -44,11 +50,8 @@ STANDINGS = {
     "waiting": _("being indexed"),
     "failed": _("failed"),
     "archived": _("archived"),
+    "erasing": _("being erased"),
 }
-
-
-def document_link(document_id: int) -> str:
-    return reverse("admin:knowledge_document_change", args=[document_id])
 
 
 class StandingFilter(SimpleListFilter):
@@ -61,20 +64,23 @@ class StandingFilter(SimpleListFilter):
         return list(STANDINGS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        listed = queryset.filter(state=Document.State.LISTED)
         match self.value():
             case "live":
-                return queryset.filter(state=Document.State.LISTED, live_number__isnull=False)
+                return listed.filter(live_number__isnull=False)
             case "waiting":
-                return queryset.filter(latest_state=DocumentVersion.State.PENDING)
+                return listed.filter(latest_state=DocumentVersion.State.PENDING)
             case "failed":
-                return queryset.filter(latest_state=DocumentVersion.State.FAILED)
+                return listed.filter(latest_state=DocumentVersion.State.FAILED)
             case "archived":
-                return queryset.exclude(state=Document.State.LISTED)
+                return queryset.filter(state=Document.State.ARCHIVED)
+            case "erasing":
+                return queryset.filter(state=Document.State.ERASING)
         return queryset
 
 
 @admin.register(Document)
-class DocumentAdmin(ScopedAdmin):
+class DocumentAdmin(TakingOut):
     """Documents come in by upload, and change by a new version; nothing is edited in place."""
 
     list_display = ["title", "scope", "live_version", "standing", "last_change", "source_key"]
@@ -124,9 +130,6 @@ class DocumentAdmin(ScopedAdmin):
             path("add/results/<str:batch>/", wrap(self.results_view), name="knowledge_document_results"),
             path("<int:document_id>/upload/", wrap(self.new_version_view), name="knowledge_document_upload"),
             path(f"{version}/activate/", wrap(self.activate_view), name="knowledge_document_activate"),
-            path(f"{version}/text/", wrap(self.text_view), name="knowledge_document_text"),
-            path(f"{version}/chunks/", wrap(self.chunks_view), name="knowledge_document_chunks"),
-            path(f"{version}/file/", wrap(self.file_view), name="knowledge_document_file"),
             *super().get_urls(),
         ]
 
@@ -192,11 +195,12 @@ class DocumentAdmin(ScopedAdmin):
             messages.info(request, gettext("The results of this upload are gone. Here are all documents."))
             return HttpResponseRedirect(reverse("admin:knowledge_document_changelist"))
         jobs = IngestJob.objects.in_bulk([row.job for row in rows if row.job is not None])
+        there = Document.objects.in_bulk([row.document for row in rows if row.document is not None])
         return self.page(
             request,
             "admin/knowledge/upload_results.html",
             title=gettext("What became of the files"),
-            rows=[(row, jobs.get(row.job) if row.job else None) for row in rows],
+            rows=[(row, jobs.get(row.job) if row.job else None, row.document in there) for row in rows],
             refused=sum(row.outcome == REFUSED for row in rows),
         )
 
@@ -230,6 +234,7 @@ class DocumentAdmin(ScopedAdmin):
             entries=timeline(document),
             form=form,
             open_job=open_job,
+            stalled_job=None if open_job else stalled_job(document),
             may_edit=may_edit_scope(editor(request), document.scope),
             max_bytes=settings.KNOWLEDGE_MAX_UPLOAD_BYTES,
             max_size=size_limit_text(),
@@ -257,15 +262,11 @@ class DocumentAdmin(ScopedAdmin):
             messages.info(request, gettext("Nothing to do: exactly this content is live already."))
         return HttpResponseRedirect(document_link(document.pk))
 
-    def refused(self, request: HttpRequest, document: Document) -> HttpResponse:
-        messages.error(request, gettext("You may look at this document, but not change it."))
-        return HttpResponseRedirect(document_link(document.pk))
-
     def activate_view(self, request: HttpRequest, document_id: int, number: int) -> HttpResponse:
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         document: Document = self.owned(request, document_id)
-        version = version_pages.version_of(document, number)
+        version = version_of(document, number)
         if not may_edit_scope(editor(request), document.scope):
             return self.refused(request, document)
         try:
@@ -274,27 +275,3 @@ class DocumentAdmin(ScopedAdmin):
             messages.error(request, told(error))
             return HttpResponseRedirect(document_link(document.pk))
         return HttpResponseRedirect(reverse("admin:knowledge_ingestjob_change", args=[job.pk]))
-
-    def text_view(self, request: HttpRequest, document_id: int, number: int) -> HttpResponse:
-        version = version_pages.version_of(self.owned(request, document_id), number)
-        return self.page(
-            request,
-            "admin/knowledge/version_text.html",
-            title=gettext("Extracted text"),
-            original=version.document,
-            **version_pages.text_context(version, start=request.GET.get("from", "")),
-        )
-
-    def chunks_view(self, request: HttpRequest, document_id: int, number: int) -> HttpResponse:
-        version = version_pages.version_of(self.owned(request, document_id), number)
-        return self.page(
-            request,
-            "admin/knowledge/version_chunks.html",
-            title=gettext("Passages"),
-            original=version.document,
-            **version_pages.chunks_context(version, page=request.GET.get("page", "")),
-        )
-
-    def file_view(self, request: HttpRequest, document_id: int, number: int) -> FileResponse:
-        version = version_pages.version_of(self.owned(request, document_id), number)
-        return version_pages.file_response(version)

@@ -3,9 +3,12 @@
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import FileResponse, Http404
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path
+from django.utils.translation import gettext
 
+from knowledge.admin.access import ScopedAdmin
 from knowledge.errors import FileMissing
 from knowledge.files import checked_path
 from knowledge.models import Chunk, Document, DocumentVersion, ExtractedText, Segment
@@ -69,3 +72,41 @@ def file_response(version: DocumentVersion) -> FileResponse:
     response["Content-Security-Policy"] = "sandbox; default-src 'none'"
     response["Cache-Control"] = "private, no-store"
     return response
+
+
+class VersionPages(ScopedAdmin):
+    """The pages of one version of a document."""
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        version = "<int:document_id>/versions/<int:number>"
+        return [
+            path(f"{version}/text/", wrap(self.text_view), name="knowledge_document_text"),
+            path(f"{version}/chunks/", wrap(self.chunks_view), name="knowledge_document_chunks"),
+            path(f"{version}/file/", wrap(self.file_view), name="knowledge_document_file"),
+            *super().get_urls(),
+        ]
+
+    def text_view(self, request: HttpRequest, document_id: int, number: int) -> HttpResponse:
+        version = version_of(self.owned(request, document_id), number)
+        return self.page(
+            request,
+            "admin/knowledge/version_text.html",
+            title=gettext("Extracted text"),
+            original=version.document,
+            **text_context(version, start=request.GET.get("from", "")),
+        )
+
+    def chunks_view(self, request: HttpRequest, document_id: int, number: int) -> HttpResponse:
+        version = version_of(self.owned(request, document_id), number)
+        return self.page(
+            request,
+            "admin/knowledge/version_chunks.html",
+            title=gettext("Passages"),
+            original=version.document,
+            **chunks_context(version, page=request.GET.get("page", "")),
+        )
+
+    def file_view(self, request: HttpRequest, document_id: int, number: int) -> FileResponse:
+        version = version_of(self.owned(request, document_id), number)
+        return file_response(version)

@@ -67,7 +67,8 @@ def test_going_back_is_a_job_with_a_reason_that_does_what_was_said(governor, his
     assert ": 1</h2>" in governor.get(answer["Location"]).text
     run_jobs()
     job.refresh_from_db()
-    live = IndexVersion.objects.get(pk=job.index_version_id)
+    live = job.index_version
+    assert live is not None
     assert (live.number, live.root_hash) == (7, history[1].root_hash)
     assert Document.objects.get(source_key="plan.md").versions.get(active=True).number == 1
     page = governor.get(f"/admin/knowledge/indexversion/{live.pk}/change/").text
