@@ -31,6 +31,7 @@ from knowledge.index.publication import (  # noqa: E402
     root_of_open_spans,
     store_segment,
 )
+from knowledge.index.rollback import roll_back  # noqa: E402
 from knowledge.index.segments import draft_segment  # noqa: E402
 from knowledge.index.settings import IndexSettings  # noqa: E402
 from knowledge.ingest.chunking import ChunkDraft  # noqa: E402
@@ -244,6 +245,16 @@ def measure(scope: Scope, count: int, vocabulary: np.ndarray[Any, Any]) -> None:
     row("publish one document of 20 chunks", sorted(published))
     row("the first search after it", sorted(searched))
     row("search, with 20 loose segments", timed(ask, 50))
+
+    def go_back() -> None:
+        job = IngestJob.objects.create(type="ROLLBACK", scope=scope, target_number=1)
+        with writer_lock() as fence:
+            assert fence is not None, "another writer is at work"
+            IngestJob.objects.filter(pk=job.pk).update(state="RUNNING")
+            roll_back(job=job, fence=fence)
+
+    row("go back to version 1, over 20 changed documents", timed(go_back))
+    row("the first search after it", timed(ask))
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class"

@@ -8,10 +8,11 @@ The gate is the square of the share of the query's words that the index knows: a
 whose few known words say little, leaves the lead to the vectors.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 POOL = 100
 KEYWORD_WEIGHT = 0.6
+FOREIGN_DISCOUNT = 0.8
 
 
 def scale(scores: dict[int, float], *, pool: Iterable[float]) -> dict[int, float]:
@@ -25,9 +26,21 @@ def scale(scores: dict[int, float], *, pool: Iterable[float]) -> dict[int, float
     return {key: min(1.0, max(0.0, (score - last) / (best - last))) for key, score in scores.items()}
 
 
-def fuse(keyword: dict[int, float], vector: dict[int, float], *, keyword_weight: float) -> dict[int, float]:
-    """The convex combination of scaled scores; a chunk that one signal lacks counts 0 there."""
+def fuse(
+    keyword: dict[int, float],
+    vector: dict[int, float],
+    *,
+    keyword_weight: float,
+    foreign: Collection[int] = (),
+) -> dict[int, float]:
+    """The convex combination of scaled scores; a chunk that one signal lacks counts 0 there.
+
+    A chunk of `foreign` can't share words with the query, being in another language. That it has none says
+    nothing about it, so its vector counts alone, at a discount.
+    """
     return {
-        key: keyword_weight * keyword.get(key, 0.0) + (1 - keyword_weight) * vector.get(key, 0.0)
+        key: FOREIGN_DISCOUNT * vector.get(key, 0.0)
+        if key in foreign and keyword_weight
+        else keyword_weight * keyword.get(key, 0.0) + (1 - keyword_weight) * vector.get(key, 0.0)
         for key in keyword.keys() | vector.keys()
     }

@@ -17,7 +17,7 @@ from accounts.models import Tenant
 from knowledge.analysis import detect_language
 from knowledge.embedding.base import embedder_named
 from knowledge.errors import QueryUnusable
-from knowledge.models import Scope
+from knowledge.models import Chunk, Scope
 from knowledge.retrieval.filters import allowed_numbers, hidden_numbers
 from knowledge.retrieval.fusion import KEYWORD_WEIGHT, POOL, fuse, scale
 from knowledge.retrieval.keyword import KeywordScores, score_keywords
@@ -129,6 +129,7 @@ def search_scopes(
                 scale(keyword, pool=[*keyword_pool, 0.0]),
                 scale(vector, pool=vector_pool),
                 keyword_weight=weight,
+                foreign=_foreign(keyword, language=query_language) if signal is None else set(),
             )
         with clock.stage("load"):
             passages = load_passages(fused, keyword, vector, top_k=top_k)
@@ -149,6 +150,14 @@ def keyword_weight(known_share: float, signal: Signal | None) -> float:
     if signal is not None:
         return float(signal is Signal.KEYWORD)
     return KEYWORD_WEIGHT * known_share**2
+
+
+def _foreign(keyword: dict[int, float], *, language: str) -> set[int]:
+    """The candidates that share no word with the query and are in another language than it is."""
+    wordless = [number for number, score in keyword.items() if not score]
+    return set(
+        Chunk.objects.filter(number__in=wordless).exclude(language=language).values_list("number", flat=True)
+    )
 
 
 def _by_model(views: Sequence[ScopeView]) -> dict[str, list[ScopeView]]:
