@@ -9,6 +9,7 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext
 
 from knowledge.admin.access import ScopedAdmin
+from knowledge.admin.version_differences import differences_context
 from knowledge.errors import FileMissing
 from knowledge.files import checked_path
 from knowledge.models import Chunk, Document, DocumentVersion, ExtractedText, Segment
@@ -84,6 +85,11 @@ class VersionPages(ScopedAdmin):
             path(f"{version}/text/", wrap(self.text_view), name="knowledge_document_text"),
             path(f"{version}/chunks/", wrap(self.chunks_view), name="knowledge_document_chunks"),
             path(f"{version}/file/", wrap(self.file_view), name="knowledge_document_file"),
+            path(
+                "<int:document_id>/differences/",
+                wrap(self.differences_view),
+                name="knowledge_document_differences",
+            ),
             *super().get_urls(),
         ]
 
@@ -110,3 +116,13 @@ class VersionPages(ScopedAdmin):
     def file_view(self, request: HttpRequest, document_id: int, number: int) -> FileResponse:
         version = version_of(self.owned(request, document_id), number)
         return file_response(version)
+
+    def differences_view(self, request: HttpRequest, document_id: int) -> HttpResponse:
+        document: Document = self.owned(request, document_id)
+        return self.page(
+            request,
+            "admin/knowledge/differences.html",
+            title=gettext("Differences"),
+            original=document,
+            **differences_context(document, wanted=request.GET.dict()),
+        )
