@@ -8,12 +8,15 @@ Out: `asked {turn, number, conversation, url}`, the events of assistant.events w
 import asyncio
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import structlog
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import get_supported_language_variant, override
 from redis.exceptions import RedisError
@@ -60,6 +63,9 @@ class AssistantConsumer(AsyncJsonWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
         if self.user is None:
             return  # sent before the page learnt that the socket is being closed
+        if not await in_thread(is_still_logged_in)(self.user, session_key=self.scope["session"].session_key):
+            await self.close(NOT_LOGGED_IN)
+            return
         try:
             content = await self.decode_json(text_data or "")
             match content:
@@ -73,7 +79,7 @@ class AssistantConsumer(AsyncJsonWebsocketConsumer):
                     await self._stop(self.user, _id(turn_id))
                 case _:
                     raise UnknownMessage
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter for JSON that is nested without end
             await self._say_error(UnknownMessage())
         except NotFound:
             await self.close(NOT_FOUND)
@@ -132,6 +138,13 @@ class AssistantConsumer(AsyncJsonWebsocketConsumer):
     async def _say_error(self, error: AssistantError) -> None:
         with override(self.language):
             await self.send_json({"type": "error", "code": error.code, "text": str(error)})
+
+
+def is_still_logged_in(user: User, *, session_key: str | None) -> bool:
+    """Whether a session is still that person's: not ended by logging out, a new password, a closed account."""
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    return get_user(request).pk == user.pk
 
 
 def comes_from_our_pages(scope: Mapping[str, Any]) -> bool:

@@ -177,7 +177,7 @@ def source_page(request: HttpRequest, version_id: int) -> HttpResponse:
     extracted = ExtractedText.objects.filter(version=version).first()
     if extracted is None:
         raise Http404
-    chunk_id = request.GET.get("chunk", "")
+    chunk_id = request.GET.get("chunk", "").replace("\0", "")  # which the database refuses to be asked for
     stretch = find_stretch(version=version, chunk_id=chunk_id) if chunk_id else None
     if stretch is not None and stretch.end > len(extracted.text):
         stretch = None

@@ -113,6 +113,7 @@ def test_a_source_shows_the_passage_and_which_version_it_is(answered, upload, ru
     assert "Aus dieser Version wird zurzeit nicht geantwortet." in page
     assert f'href="/sources/{newer.pk}/"' in page
     assert "diese Passage" not in client.get(f"/sources/{newer.pk}/").text
+    assert client.get(f"/sources/{newer.pk}/?chunk=%00").status_code == 200
     lost = client.get(f"/sources/{newer.pk}/?chunk=nowhere").text
     assert "Die zitierte Passage ist nicht mehr bekannt" in lost
 

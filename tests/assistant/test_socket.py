@@ -194,6 +194,8 @@ def test_what_cannot_be_asked_is_answered_with_a_sentence(slow_site, make_user):
             assert answer["text"]
         socket.socket.send("no JSON")
         assert socket.next()["code"] == "unknown_message"
+        socket.socket.send("[" * 100_000)
+        assert socket.next()["code"] == "unknown_message"
         socket.socket.send(b"\x00\x01")
         assert socket.next()["code"] == "unknown_message"
         assert not Conversation.objects.exists()
@@ -239,6 +241,26 @@ def test_strangers_and_foreign_pages_get_no_socket(site, make_user):
     for origin in ("https://example.org", "http://127.0.0.1:1", "null"):
         with pytest.raises(InvalidStatus), talk(site, client, origin=origin):
             pass
+
+
+@pytest.mark.parametrize("end", ["logged out", "closed account"])
+def test_an_open_page_cannot_ask_on_once_its_session_has_ended(site, make_user, end):
+    user = make_user("anna")
+    client = log_in(site, "anna")
+    with talk(site, client) as socket:
+        socket.ask(QUESTION)
+        socket.until("done")
+        if end == "logged out":
+            post(client, "/logout/")
+        else:
+            user.is_active = False
+            user.save()
+        socket.send(type="ask", question=QUESTION)
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.next()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 4401
+    assert Turn.objects.count() == 1
 
 
 def test_a_former_member_cannot_ask_on(site, make_user, tenant):
