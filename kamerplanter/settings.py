@@ -278,6 +278,11 @@ UNFOLD = {
                         "icon": "layers",
                         "link": reverse_lazy("admin:knowledge_indexversion_changelist"),
                     },
+                    {
+                        "title": _("Search playground"),
+                        "icon": "science",
+                        "link": reverse_lazy("admin:knowledge_chunk_changelist"),
+                    },
                 ],
             },
             {

@@ -3,5 +3,6 @@
 from knowledge.admin.documents import DocumentAdmin
 from knowledge.admin.index import IndexVersionAdmin
 from knowledge.admin.jobs import IngestJobAdmin
+from knowledge.admin.playground import PlaygroundAdmin
 
-__all__ = ["DocumentAdmin", "IndexVersionAdmin", "IngestJobAdmin"]
+__all__ = ["DocumentAdmin", "IndexVersionAdmin", "IngestJobAdmin", "PlaygroundAdmin"]

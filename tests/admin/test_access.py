@@ -81,6 +81,7 @@ def identities_of(foreign) -> dict[str, dict[str, Any]]:
         "knowledge_ingestjob": {"job_id": foreign.job.pk, "object_id": foreign.job.pk},
         "knowledge_indexversion": {
             "object_id": foreign.index_version.pk,
+            "version_id": foreign.index_version.pk,
             "scope_id": foreign.document.scope_id,
         },
         "accounts_tenant": {"object_id": foreign.tenant.pk},
