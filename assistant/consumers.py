@@ -141,7 +141,7 @@ class AssistantConsumer(AsyncJsonWebsocketConsumer):
 
 
 def is_still_logged_in(user: User, *, session_key: str | None) -> bool:
-    """Whether a session is still that person's: not ended by logging out, a new password, a closed account."""
+    """Whether a session is still that person's: not ended by logging out, a new password or so."""
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
     return get_user(request).pk == user.pk

@@ -223,6 +223,14 @@ class TestCommands:
         assert "Kentiapalme" in (tmp_path / "out" / NDJSON).read_text()
         with pytest.raises(CommandError, match="99"):
             call_command("index", "rollback", "99")
+        (tmp_path / "file").write_text("")
+        with pytest.raises(CommandError, match="Name another folder"):
+            call_command("index", "export", str(tmp_path / "file"))
+
+    @pytest.mark.parametrize("top_k", ["0", "-3", "many"])
+    def test_a_search_for_no_passages_is_refused(self, top_k):
+        with pytest.raises(CommandError, match="1 or more"):
+            call_command("search", "Palme", "--top-k", top_k)
 
 
 class TestTakingOut:

@@ -91,7 +91,12 @@ class Command(BaseCommand):
     def _export(self, scope: Scope, folder: Path, *, as_json: bool) -> None:
         live = self._live(scope)
         bar = ProgressBar(live.document_count, "written")
-        count = export_index(live, folder, on_progress=bar.show)
+        try:
+            count = export_index(live, folder, on_progress=bar.show)
+        except OSError as error:
+            raise CommandError(
+                f"{folder} can't be written to: {error.strerror}. Name another folder."
+            ) from None
         if as_json:
             print_json(self.stdout, {"folder": str(folder), "chunks": count, "root_hash": live.root_hash})
         else:

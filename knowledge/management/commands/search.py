@@ -1,4 +1,4 @@
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -14,7 +14,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("query", metavar="QUERY")
-        parser.add_argument("--top-k", type=int, default=5, metavar="N")
+        parser.add_argument("--top-k", type=positive, default=5, metavar="N")
         parser.add_argument(
             "--as-of", type=int, metavar="N", help="search index version N instead of the live one"
         )
@@ -46,6 +46,12 @@ class Command(BaseCommand):
                 f"{passage.rank}. {passage.score:.3f}  (keyword {passage.keyword:.2f}, vector {vector})"
                 f"  {passage.title} · {passage.heading}\n   {' '.join(passage.text.split())[:200]}"
             )
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text} is no number of passages; give 1 or more")
+    return int(text)
 
 
 def as_json(retrieval: Retrieval) -> dict[str, Any]:
