@@ -36,7 +36,6 @@ from knowledge.index.segments import draft_segment  # noqa: E402
 from knowledge.index.settings import IndexSettings  # noqa: E402
 from knowledge.ingest.chunking import ChunkDraft  # noqa: E402
 from knowledge.models import (  # noqa: E402
-    CachedEmbedding,
     Document,
     DocumentVersion,
     ExtractedText,
@@ -130,7 +129,10 @@ def prepare(
     vectors = random.standard_normal((len(chunks), DIMENSION), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     halves = vectors.astype(np.float16)
-    cache.keep(model="bench", fresh=dict(zip(draft.embedding_hashes, halves, strict=True)))
+    cache.keep(
+        model=IndexSettings.of(build.settings).embedding_model,
+        fresh=dict(zip(draft.embedding_hashes, halves, strict=True)),
+    )
     return Prepared(draft=draft, vectors=halves, extracted=stored)
 
 
@@ -180,7 +182,12 @@ def main() -> None:
     vocabulary = words()
     with bench_tenant(SLUG, keep=options.keep) as scope:
         measure(scope, options.documents, vocabulary)
-    CachedEmbedding.objects.filter(model="bench").delete()
+    if not options.keep:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "DELETE FROM knowledge_cachedembedding cached WHERE NOT EXISTS"
+                " (SELECT FROM knowledge_chunk chunk WHERE chunk.embedding_hash = cached.text_hash)"
+            )
 
 
 def measure(scope: Scope, count: int, vocabulary: np.ndarray[Any, Any]) -> None:

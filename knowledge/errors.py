@@ -245,6 +245,17 @@ class SourceKeyInvalid(KnowledgeError):
         super().__init__(source_key=source_key[:80])
 
 
+class VectorsMissing(KnowledgeError):
+    """Kept vectors of passages that are to come back into the index are gone."""
+
+    code = "vectors_missing"
+    sentence = _("%(count)s kept vectors are missing.")
+    advice = _("Build the index anew (index reindex): that embeds what is missing.")
+
+    def __init__(self, *, count: int) -> None:
+        super().__init__(count=count)
+
+
 class FileMissing(KnowledgeError):
     """A version's stored bytes are gone or are not what they were."""
 

@@ -35,15 +35,15 @@ def perform(operation, upload, run_jobs) -> None:
     """Do one of the operations, where the state allows it."""
     kind, key, value = operation
     document = Document.objects.filter(source_key=key).first()
-    listed = document is not None and document.state == Document.State.LISTED
+    listed = document if document is not None and document.state == Document.State.LISTED else None
     scope = scope_of(None)
-    if kind == "upload" and (document is None or listed):
+    if kind == "upload" and (document is None or listed is not None):
         upload(key, value)
-    elif kind == "activate" and listed:
-        versions = list(document.versions.order_by("number"))
+    elif kind == "activate" and listed is not None:
+        versions = list(listed.versions.order_by("number"))
         request_activation(version=versions[value % len(versions)], user=None)
-    elif kind == "archive" and listed:
-        archive(document=document, user=None)
+    elif kind == "archive" and listed is not None:
+        archive(document=listed, user=None)
     elif kind == "list" and document is not None and document.state == Document.State.ARCHIVED:
         list_again(document=document, user=None)
     elif kind == "reindex" and scope.live is not None:

@@ -58,9 +58,7 @@ def test_a_job_that_no_worker_runs(healthy, upload):
 
 def test_a_job_that_waits_too_long(healthy, upload):
     accepted = upload("anderes.md", "# Anderes\n\nKakteen.")
-    IngestJob.objects.filter(pk=accepted.job.pk).update(
-        queued_at=timezone.now() - timedelta(minutes=11)
-    )
+    IngestJob.objects.filter(pk=accepted.job.pk).update(queued_at=timezone.now() - timedelta(minutes=11))
     assert codes() == ["waiting_job"]
 
 

@@ -332,3 +332,17 @@ class TestForgetting:
             cursor.execute("SELECT count(*) FROM knowledge_vector_512")
             assert cursor.fetchone() == (1,)
         assert verify(live()).is_proven
+
+
+def test_a_version_whose_kept_vectors_are_gone_does_not_come_back_without_them(upload, run_jobs):
+    upload("notiz.md", FIRST)
+    run_jobs()
+    upload("notiz.md", SECOND)
+    run_jobs()
+    CachedEmbedding.objects.all().delete()
+    job = roll_back_to(1, run_jobs)
+    assert (job.state, job.error_code) == (IngestJob.State.FAILED, "vectors_missing")
+    assert live().number == 2
+    request_reindex(scope=scope_of(None), user=None)
+    run_jobs()
+    assert verify(live()).is_proven

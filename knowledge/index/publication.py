@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 from numpy.typing import NDArray
 
 from accounts.models import User
-from knowledge.errors import DocumentArchived, WriterReplaced
+from knowledge.errors import DocumentArchived, VectorsMissing, WriterReplaced
 from knowledge.index import vectors as live_vectors
 from knowledge.index.segments import SegmentDraft
 from knowledge.index.settings import IndexSettings
@@ -202,14 +202,17 @@ def depart(build: IndexBuild, segment_ids: Sequence[int], number: int) -> None:
 
 
 def restore_vectors(build: IndexBuild, segment_ids: Sequence[int]) -> None:
-    """Bring the vectors of these segments back into the live table."""
+    """Bring the vectors of these segments back into the live table; VectorsMissing if some are not kept."""
     index_settings = IndexSettings.of(build.settings)
-    live_vectors.restore(
+    restored = live_vectors.restore(
         build_id=build.pk,
         dimension=index_settings.embedding_dimension,
         model=index_settings.embedding_model,
         segment_ids=segment_ids,
     )
+    wanted = Chunk.objects.filter(segment_id__in=segment_ids).count()
+    if restored < wanted:
+        raise VectorsMissing(count=wanted - restored)
 
 
 def _make_active(version: DocumentVersion) -> None:

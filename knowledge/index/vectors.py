@@ -86,8 +86,8 @@ def remove(*, dimension: int, segment_ids: Iterable[int]) -> None:
         )
 
 
-def restore(*, build_id: int, dimension: int, model: str, segment_ids: Iterable[int]) -> None:
-    """Bring the vectors of these segments back from the embeddings that were kept."""
+def restore(*, build_id: int, dimension: int, model: str, segment_ids: Iterable[int]) -> int:
+    """Bring the vectors of these segments back from the embeddings that were kept; returns how many."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {table_name(dimension)} (chunk_number, build_id, embedding)"
@@ -97,3 +97,4 @@ def restore(*, build_id: int, dimension: int, model: str, segment_ids: Iterable[
             " WHERE chunk.segment_id = ANY(%s)",
             [build_id, model, list(segment_ids)],
         )
+        return int(cursor.rowcount)
