@@ -137,6 +137,8 @@ def test_no_page_is_wider_than_the_screen(
     document = upload(f"{long}.md", f"# {long}\n\n{long}\n", scope=scope_of(tenant), note=long).document
     upload("leer.txt", "", scope=scope_of(tenant))
     run_jobs()
+    upload(f"{long}.md", f"# {long}\n\n{long} {long[::-1]}\n", scope=scope_of(tenant))
+    run_jobs()
     page = new_browser(site, editor_user, viewport={"width": width, "height": 800})
     scope = document.scope_id
     for address in (
@@ -144,13 +146,21 @@ def test_no_page_is_wider_than_the_screen(
         ADD,
         "/admin/knowledge/document/",
         f"/admin/knowledge/document/{document.pk}/change/",
+        f"/admin/knowledge/document/{document.pk}/erase/",
+        f"/admin/knowledge/document/{document.pk}/differences/",
+        f"/admin/knowledge/document/{document.pk}/differences/?view=unified",
         f"/admin/knowledge/document/{document.pk}/versions/1/text/",
         f"/admin/knowledge/document/{document.pk}/versions/1/chunks/",
         "/admin/knowledge/ingestjob/",
-        f"/admin/knowledge/ingestjob/{document.jobs.get().pk}/change/",
+        f"/admin/knowledge/ingestjob/{document.jobs.first().pk}/change/",
         "/admin/knowledge/indexversion/",
         f"/admin/knowledge/indexversion/{document.scope.__class__.objects.get(pk=scope).live_id}/change/",
     ):
         page.goto(site + address)
         overhang = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert overhang <= 0, address
+    page.goto(f"{site}/admin/knowledge/chunk/")
+    page.fill("input[name=query]", long)
+    page.press("input[name=query]", "Enter")
+    expect(page.locator(".k-ranked a").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0

@@ -137,6 +137,7 @@ class TestWhyAPassageIsNotThere:
         for fields in ({}, {"as_of": "1"}):
             page = asked(editor, base, chunk=chunk.chunk_id, **fields)
             assert "its document is archived" in page.text
+            assert f"?chunk={chunk.chunk_id}" not in page.text, "its text is withheld too"
 
     def test_one_of_another_index_version(self, editor, base):
         page = asked(editor, base, chunk=chunk_of("plan.md", 1).chunk_id)
