@@ -24,7 +24,9 @@ AS_IT_IS = {"migrate", "makemigrations", "showmigrations", "sqlmigrate", "flush"
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kamerplanter.settings")
+    import django
     from django.core.management import execute_from_command_line
+    from django.utils import translation
 
     from kamerplanter.runtime.account import postgres_programs
     from kamerplanter.runtime.embedded import provided_services, say
@@ -39,6 +41,9 @@ def main() -> None:
         # `dbshell` finds its program there where the machine has none.
         os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), str(postgres_programs())])
         with provided_services(Home.open(), up_to_date=command not in AS_IT_IS):
+            django.setup()
+            # The commands' own words are English, so what the product says through them is too.
+            translation.activate("en")
             execute_from_command_line(sys.argv)
     except RuntimeProblem as reason:
         say(str(reason))

@@ -20,6 +20,8 @@ def files_of(path: Path, *, include: Sequence[str] = ()) -> list[FolderFile]:
     Raises NothingToImport.
     """
     if path.is_file():
+        if include and not any(path.match(pattern) for pattern in include):
+            raise NothingToImport(path=str(path))
         return [FolderFile(path, source_key_for(path.name))]
     found = []
     for file in path.rglob("*"):

@@ -147,6 +147,13 @@ def test_an_index_version_that_is_not_there_is_an_error(base):
         retrieve("Laus", tenant=None, as_of=99)
 
 
+@pytest.mark.parametrize("query", ["NPK 7-3-6", "VPD"])
+def test_an_exact_code_that_occurs_is_supported_whatever_language_it_seems(base, upload, run_jobs, query):
+    upload("vpd.md", "# Sättigungsdefizit\n\nDas VPD sagt, wie stark die Luft den Blättern Wasser entzieht.")
+    run_jobs()
+    assert retrieve(query, tenant=None).supported
+
+
 def test_punctuation_only_finds_nothing_by_keyword_and_does_not_break(base):
     assert not retrieve("?!", tenant=None).supported
 

@@ -20,13 +20,25 @@ CROSS_COSINE, CROSS_LANGUAGE = 30.0, -8.4
 
 
 def support_of(passages: Sequence[Passage], *, coverage: Sequence[float], language: str) -> float:
-    """The support for an answer in [0, 1]; `coverage` has a value per passage, `language` is the query's."""
-    if not passages:
-        return 0.0
-    nearest = max(passages, key=lambda passage: passage.vector or 0.0)
-    cosine = nearest.vector or 0.0
-    if nearest.language == language:
-        evidence = COSINE * cosine + COVERAGE * max(coverage) + SAME_LANGUAGE
-    else:
-        evidence = CROSS_COSINE * cosine + CROSS_LANGUAGE
-    return 1 / (1 + exp(-evidence))
+    """The support for an answer in [0, 1]; `coverage` has a value per passage, `language` is the query's.
+
+    Passages that can share words with the question are judged by both signs, the others by nearness.
+    """
+    sharing = [
+        (passage.vector or 0.0, covered)
+        for passage, covered in zip(passages, coverage, strict=True)
+        if passage.language == language or covered
+    ]
+    others = [
+        passage.vector or 0.0
+        for passage, covered in zip(passages, coverage, strict=True)
+        if passage.language != language and not covered
+    ]
+    evidence = []
+    if sharing:
+        cosine = max(cosine for cosine, _ in sharing)
+        covered = max(covered for _, covered in sharing)
+        evidence.append(COSINE * cosine + COVERAGE * covered + SAME_LANGUAGE)
+    if others:
+        evidence.append(CROSS_COSINE * max(others) + CROSS_LANGUAGE)
+    return 1 / (1 + exp(-max(evidence))) if evidence else 0.0

@@ -95,6 +95,22 @@ def test_a_file_too_large_is_named_before_it_is_sent(site, new_browser, editor_u
     assert not IngestJob.objects.exists()
 
 
+def test_two_files_of_one_name_are_both_shown_and_not_sent_together(site, new_browser, editor_user, tmp_path):
+    files = [tmp_path / folder / "README.md" for folder in ("eins", "zwei")]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        file.write_text(f"# Nummer {number}\n\nText {'x' * number}.\n")
+    page = new_browser(site, editor_user)
+    page.goto(site + ADD)
+    for file in files:
+        page.set_input_files("input[type=file]", file)
+    expect(page.locator("[data-files] li")).to_have_count(2)
+    expect(page.locator("[data-files] li").nth(1)).to_contain_text("has this name")
+    expect(page.locator("button[data-send]")).to_be_disabled()
+    page.get_by_role("button", name="Remove: README.md").nth(1).click()
+    expect(page.locator("button[data-send]")).to_be_enabled()
+
+
 def test_it_works_without_scripts(site, new_browser, editor_user, tmp_path, run_jobs):
     files = [tmp_path / "eins.md", tmp_path / "zwei.md"]
     for number, file in enumerate(files):

@@ -43,8 +43,10 @@ class Upload {
     }
 
     choose(files) {
-        const known = new Map(this.rows.filter((row) => !row.sent).map((row) => [row.file.name, row.file]));
-        for (const file of files) known.set(file.name, file);
+        // The very same file chosen again is one file; another one of the same name is not, see `check`.
+        const identity = (file) => JSON.stringify([file.name, file.size, file.lastModified]);
+        const known = new Map(this.rows.filter((row) => !row.sent).map((row) => [identity(row.file), row.file]));
+        for (const file of files) known.set(identity(file), file);
         this.rows = [...known.values()].map((file) => this.row(file));
         this.list.replaceChildren(...this.rows.map((row) => row.element));
         this.input.value = "";
@@ -85,13 +87,16 @@ class Upload {
 
     check() {
         const limit = Number(this.texts.maxBytes);
-        let tooLarge = false;
+        const names = new Set();
+        let unfit = false;
         for (const row of this.rows) {
-            if (row.file.size <= limit) continue;
-            tooLarge = true;
-            this.say(row, this.texts.textTooLarge, "bad");
+            const again = names.has(row.file.name);
+            names.add(row.file.name);
+            const trouble = row.file.size > limit ? this.texts.textTooLarge : again ? this.texts.textSameName : "";
+            unfit = unfit || trouble !== "";
+            this.say(row, trouble, trouble ? "bad" : "");
         }
-        this.button.disabled = tooLarge;
+        this.button.disabled = unfit;
     }
 
     say(row, text, kind) {
