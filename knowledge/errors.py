@@ -38,6 +38,11 @@ class KnowledgeError(Exception):
         """What to do, in the reader's language; empty if there is nothing to be done."""
         return str(self.advice) % self.fields
 
+    @property
+    def told(self) -> str:
+        """What went wrong and what to do, as one text in the reader's language."""
+        return " ".join(part for part in (str(self), self.advice_text) if part)
+
 
 class ExtractionFailed(KnowledgeError):
     """No text could be had from a file."""

@@ -52,7 +52,7 @@ def import_files(
                     user=user,
                 )
         except KnowledgeError as error:
-            refused.append(Refused(file.source_key, f"{error} {error.advice_text}".strip()))
+            refused.append(Refused(file.source_key, error.told))
         except OSError as error:
             refused.append(Refused(file.source_key, error.strerror or "can't be read"))
         else:

@@ -178,7 +178,7 @@ def _fail(job: IngestJob, error: KnowledgeError) -> None:
     texts = {}
     for language in ("de", "en"):
         with translation.override(language):
-            texts[language] = " ".join(part for part in (str(error), error.advice_text) if part)
+            texts[language] = error.told
     _finish(job, State.FAILED, error_code=error.code, error_texts=texts)
     if job.version_id is not None:
         DocumentVersion.objects.filter(pk=job.version_id, state=DocumentVersion.State.PENDING).update(

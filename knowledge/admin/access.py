@@ -10,7 +10,6 @@ from unfold.admin import ModelAdmin
 
 from accounts.models import User
 from accounts.permissions import EDITING, is_platform_staff, may_edit, may_govern, tenants_of
-from knowledge.errors import KnowledgeError
 from knowledge.models import Scope
 from knowledge.scopes import scope_of
 
@@ -35,11 +34,6 @@ def may_edit_scope(user: User | AnonymousUser, scope: Scope) -> bool:
 
 def may_govern_scope(user: User | AnonymousUser, scope: Scope) -> bool:
     return may_govern(user, scope.tenant)
-
-
-def told(error: KnowledgeError) -> str:
-    """What went wrong and what to do, as one text in the reader's language."""
-    return " ".join(part for part in (str(error), error.advice_text) if part)
 
 
 def editor(request: HttpRequest) -> User:

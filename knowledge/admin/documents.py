@@ -23,7 +23,6 @@ from knowledge.admin.access import (
     editor,
     may_edit_scope,
     reason_given,
-    told,
     upload_scopes,
 )
 from knowledge.admin.jobs import state_chip
@@ -272,6 +271,6 @@ class DocumentAdmin(TakingOut):
         try:
             job = request_activation(version=version, user=editor(request), reason=reason_given(request))
         except KnowledgeError as error:
-            messages.error(request, told(error))
+            messages.error(request, error.told)
             return HttpResponseRedirect(document_link(document.pk))
         return HttpResponseRedirect(reverse("admin:knowledge_ingestjob_change", args=[job.pk]))

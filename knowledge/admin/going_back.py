@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
-
-from knowledge.models import Document, IndexVersion, SegmentSpan
+from knowledge.models import Document, IndexVersion
 
 SHOWN = 50
 
@@ -48,12 +46,6 @@ class Difference:
         return not (self.coming.count or self.going.count or self.changing.count or self.settings)
 
 
-def spans_in(version: IndexVersion) -> QuerySet[SegmentSpan]:
-    """What an index version sees."""
-    spans = SegmentSpan.objects.filter(build=version.build_id, entered__lte=version.number)
-    return spans.exclude(departed__lte=version.number)
-
-
 def compare(live: IndexVersion, target: IndexVersion) -> Difference:
     """What changes by going from `live` back to `target`; three queries, whatever their sizes."""
     now = _numbers(live)
@@ -78,7 +70,7 @@ def compare(live: IndexVersion, target: IndexVersion) -> Difference:
 
 def _numbers(version: IndexVersion) -> dict[int, int]:
     """The version number of each document in an index version, by the document's id."""
-    return dict(spans_in(version).values_list("document_id", "segment__version__number"))
+    return dict(version.spans().values_list("document_id", "segment__version__number"))
 
 
 def _changes(ids: set[int], now: dict[int, int], then: dict[int, int]) -> Changes:

@@ -18,7 +18,6 @@ from knowledge.admin.access import (
     may_govern_scope,
     reason_given,
     scopes_edited_by,
-    told,
 )
 from knowledge.admin.going_back import compare
 from knowledge.admin.history import history_of
@@ -163,7 +162,7 @@ class IndexVersionAdmin(ScopedAdmin):
             try:
                 job = request_reindex(scope=scope, user=editor(request), reason=reason_given(request))
             except KnowledgeError as error:
-                messages.error(request, told(error))
+                messages.error(request, error.told)
                 return HttpResponseRedirect(reverse("admin:knowledge_indexversion_changelist"))
             return HttpResponseRedirect(job_link(job))
         live = scope.live
@@ -193,7 +192,7 @@ class IndexVersionAdmin(ScopedAdmin):
                     scope=scope, number=version.number, user=editor(request), reason=reason_given(request)
                 )
             except KnowledgeError as error:
-                messages.error(request, told(error))
+                messages.error(request, error.told)
                 return HttpResponseRedirect(reverse("admin:knowledge_indexversion_changelist"))
             return HttpResponseRedirect(job_link(job))
         return self.page(

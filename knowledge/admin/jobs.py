@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from knowledge.admin.access import ScopedAdmin, editor, may_edit_scope, may_govern_scope, told
+from knowledge.admin.access import ScopedAdmin, editor, may_edit_scope, may_govern_scope
 from knowledge.admin.scope_filter import ScopeFilter
 from knowledge.errors import KnowledgeError
 from knowledge.jobs import describe_job, request_cancel, retry
@@ -141,7 +141,7 @@ class IngestJobAdmin(ScopedAdmin):
         try:
             request_cancel(job=job, user=editor(request))
         except KnowledgeError as error:
-            messages.error(request, told(error))
+            messages.error(request, error.told)
         else:
             messages.success(request, gettext("The job is being cancelled."))
         return HttpResponseRedirect(job_link(job))
@@ -155,7 +155,7 @@ class IngestJobAdmin(ScopedAdmin):
         try:
             again = retry(job=job, user=editor(request))
         except KnowledgeError as error:
-            messages.error(request, told(error))
+            messages.error(request, error.told)
             return HttpResponseRedirect(job_link(job))
         messages.success(request, gettext("The job has been queued again."))
         return HttpResponseRedirect(job_link(again))

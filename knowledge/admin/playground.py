@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from knowledge.admin.access import ScopedAdmin, editor, told, upload_scopes
+from knowledge.admin.access import ScopedAdmin, editor, upload_scopes
 from knowledge.admin.erasing import as_ranges
 from knowledge.admin.start_page import LANGUAGES
 from knowledge.errors import KnowledgeError
@@ -149,7 +149,7 @@ class PlaygroundAdmin(ScopedAdmin):
             try:
                 context |= self.found(form.cleaned_data, visible=scopes)
             except KnowledgeError as error:
-                context["problem"] = told(error)
+                context["problem"] = error.told
         return self.page(
             request, "admin/knowledge/playground.html", title=gettext("Search playground"), **context
         )

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 
-from knowledge.admin.access import editor, may_edit_scope, reason_given, told
+from knowledge.admin.access import editor, may_edit_scope, reason_given
 from knowledge.admin.erasing import is_named, loss_of
 from knowledge.admin.jobs import job_link
 from knowledge.admin.version_pages import VersionPages
@@ -67,7 +67,7 @@ class TakingOut(VersionPages):
         try:
             job = move(document=document, user=editor(request), reason=reason_given(request))
         except KnowledgeError as error:
-            messages.error(request, told(error))
+            messages.error(request, error.told)
             return HttpResponseRedirect(document_link(document.pk))
         if job is None:
             messages.success(
@@ -89,7 +89,7 @@ class TakingOut(VersionPages):
                 job = erase(document=document, user=editor(request), reason=reason_given(request))
                 return HttpResponseRedirect(job_link(job))
         except KnowledgeError as error:
-            messages.error(request, told(error))
+            messages.error(request, error.told)
             return HttpResponseRedirect(document_link(document.pk))
         is_wrong = request.method == "POST"
         return self.page(

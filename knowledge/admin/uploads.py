@@ -13,7 +13,6 @@ from django.utils.translation import get_language, override
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from knowledge.admin.access import told
 from knowledge.errors import KnowledgeError
 from knowledge.models import Document, Scope
 from knowledge.uploads import accept_upload, source_key_for
@@ -130,7 +129,7 @@ def in_every_language(error: KnowledgeError) -> dict[str, str]:
     texts = {}
     for code, _name in settings.LANGUAGES:
         with override(code):
-            texts[code] = told(error)
+            texts[code] = error.told
     return texts
 
 

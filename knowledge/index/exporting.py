@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from knowledge.index.segments import canonical_chunk, chunk_meta
-from knowledge.models import Chunk, IndexVersion, SegmentSpan
+from knowledge.models import Chunk, IndexVersion
 
 NDJSON = "index.ndjson"
 META = "index_meta.json"
@@ -20,11 +20,7 @@ def export_index(
     Lines are ordered by source key in byte order, then ordinal; both files appear whole or not at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    spans = (
-        SegmentSpan.objects.filter(build=version.build, entered__lte=version.number)
-        .exclude(departed__lte=version.number)
-        .select_related("document", "segment__version")
-    )
+    spans = version.spans().select_related("document", "segment__version")
     digest = hashlib.sha256()
     count = 0
     partial = folder / f".{NDJSON}.part"

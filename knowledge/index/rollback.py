@@ -37,11 +37,10 @@ def roll_back(*, job: IngestJob, fence: int) -> None:
             raise IndexVersionUnknown(number=target_number)
         build = target.build
         number = next_number(scope)
-        then = SegmentSpan.objects.filter(build=build, entered__lte=target.number).exclude(
-            departed__lte=target.number
-        )
         wanted = set(
-            then.filter(document__state=Document.State.LISTED).values_list("segment_id", "document_id")
+            target.spans()
+            .filter(document__state=Document.State.LISTED)
+            .values_list("segment_id", "document_id")
         )
         now = set(
             SegmentSpan.objects.filter(build=build, departed=None).values_list("segment_id", "document_id")

@@ -20,7 +20,7 @@ from knowledge.index.segments import SegmentDraft
 from knowledge.index.settings import IndexSettings
 from knowledge.index.vectors import table_name, vector_cursor
 from knowledge.ingest.pipeline import read_text
-from knowledge.models import Chunk, ExtractedText, IndexVersion, Segment, SegmentSpan
+from knowledge.models import Chunk, ExtractedText, IndexVersion, Segment
 
 # Halves keep 11 bits; another machine's product may differ in the last bits of single precision.
 LEAST_COSINE = 0.9995
@@ -52,11 +52,7 @@ def verify(
     """Make the live index version again from stored texts and compare; nothing is written."""
     result = Verification(version.number, version.root_hash, vectors_checked=with_vectors)
     build = version.build
-    spans = (
-        SegmentSpan.objects.filter(build=build, entered__lte=version.number)
-        .exclude(departed__lte=version.number)
-        .select_related("document", "segment")
-    )
+    spans = version.spans().select_related("document", "segment")
     root = hashlib.sha256(IndexSettings.of(build.settings).digest.encode())
     terms_expected: dict[int, int] = {}
     ordered = sorted(spans, key=lambda span: span.document.source_key.encode())

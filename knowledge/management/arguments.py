@@ -33,7 +33,7 @@ def tenant_named(slug: str | None) -> Tenant | None:
 
 
 def as_command_error(error: KnowledgeError) -> CommandError:
-    return CommandError(" ".join(part for part in (str(error), error.advice_text) if part))
+    return CommandError(error.told)
 
 
 def print_json(stream: OutputWrapper, value: Any) -> None:

@@ -67,6 +67,11 @@ class IndexVersion(models.Model):
     def __str__(self) -> str:
         return f"{self.scope} · {self.number}"
 
+    def spans(self) -> "models.QuerySet[SegmentSpan]":
+        """What this version sees: the spans of its build that cover its number."""
+        covering = SegmentSpan.objects.filter(build_id=self.build_id, entered__lte=self.number)
+        return covering.exclude(departed__lte=self.number)
+
 
 class PostingBlock(models.Model):
     """Postings of many segments merged, for reading fast. Its layout never shows in a result.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from knowledge.errors import IndexVersionUnknown
 from knowledge.index.postings import INT, InvertedSegment
 from knowledge.index.settings import IndexSettings
-from knowledge.models import Chunk, IndexVersion, Scope, Segment, SegmentSpan
+from knowledge.models import Chunk, IndexVersion, Scope, Segment
 
 T = TypeVar("T")
 
@@ -184,9 +184,7 @@ def _make_view(scope: Scope, version: IndexVersion, block_ids: tuple[int, ...], 
 
 def _segments_of(version: IndexVersion) -> list[tuple[int, int | None]]:
     """The segments of an index version, each with the block that its postings are in."""
-    spans = SegmentSpan.objects.filter(build_id=version.build_id, entered__lte=version.number)
-    spans = spans.exclude(departed__lte=version.number)
-    return list(spans.order_by("segment_id").values_list("segment_id", "segment__block_id"))
+    return list(version.spans().order_by("segment_id").values_list("segment_id", "segment__block_id"))
 
 
 def _load_head(block_id: int) -> BlockHead:
